@@ -1,0 +1,1 @@
+"""Floor 9. The pieces of a runtime, put together once. May import floors 0-8."""
