@@ -1,0 +1,1 @@
+"""Floor 0. Ground: values, errors, time, limits. Standard library and msgspec only."""

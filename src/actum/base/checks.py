@@ -1,0 +1,118 @@
+"""Checks of single values: identifiers, instants, text, labels. Each gives the value back in its exact form.
+
+A check is `(path, value) -> value`; as `Annotated[str, identifier]` it becomes part of a field's type, which
+`plans.conform` then keeps.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from actum.base.errors import InvalidValue, TooLarge, shortened
+from actum.base.limits import (
+    IDENTIFIER_BYTES,
+    LABEL_ENTRIES,
+    LABEL_KEY_BYTES,
+    LABEL_VALUE_BYTES,
+    REASON_BYTES,
+)
+
+
+def refuse(path: str, value: object, rule: str) -> InvalidValue:
+    """The error for a value that breaks `rule`."""
+    return InvalidValue(field=path, value=shortened(value), rule=rule)
+
+
+def utf8(path: str, value: object) -> bytes:
+    """The UTF-8 bytes of a text; refused when it is no text or holds a lone surrogate."""
+    if not isinstance(value, str):
+        raise refuse(path, value, "is text")
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise refuse(path, value, "is valid Unicode, without lone surrogates") from None
+
+
+def text(path: str, value: object) -> str:
+    """Any text that Unicode can spell."""
+    if type(value) is str and value.isascii():
+        return value
+    return utf8(path, value).decode()
+
+
+def _plain_text(path: str, value: object, limit: int) -> str:
+    data = utf8(path, value)
+    if len(data) > limit:
+        raise TooLarge(field=path, size=len(data), limit=limit)
+    if b"\0" in data:
+        raise refuse(path, value, "holds no NUL character")
+    return data.decode()
+
+
+def identifier(path: str, value: object) -> str:
+    """An exact identity: 1 to 512 UTF-8 bytes, not only blanks, no NUL; never trimmed or normalised."""
+    data = utf8(path, value)
+    if not data.strip() or data.decode().isspace():
+        raise refuse(path, value, "is not empty and not only blanks")
+    if b"\0" in data:
+        raise refuse(path, value, "holds no NUL character")
+    if len(data) > IDENTIFIER_BYTES:
+        raise refuse(path, value, f"has at most {IDENTIFIER_BYTES} UTF-8 bytes, not {len(data)}")
+    return data.decode()
+
+
+def instant(path: str, value: object) -> datetime:
+    """An aware instant of whole milliseconds, given back in UTC."""
+    if not isinstance(value, datetime):
+        raise refuse(path, value, "is a datetime")
+    if value.utcoffset() is None:
+        raise refuse(path, value, "carries its UTC offset; a naive time means another instant elsewhere")
+    if value.microsecond % 1000:
+        raise refuse(path, value, "has whole milliseconds; `actum.now()` gives such instants")
+    if value.tzinfo is UTC:
+        return value
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise refuse(path, value, "lies between the years 1 and 9999 in UTC") from None
+
+
+def reason(path: str, value: object) -> str:
+    """A caller's reason: not blank, at most 4,096 UTF-8 bytes, no NUL."""
+    given = _plain_text(path, value, REASON_BYTES)
+    if not given.strip():
+        raise refuse(path, value, "is not empty and not only blanks")
+    return given
+
+
+def labels(path: str, value: object) -> dict[str, str]:
+    """Text to text: at most 64 entries, keys to 256 and values to 2,048 UTF-8 bytes; sorted, for their order means nothing."""
+    if not isinstance(value, dict):
+        raise refuse(path, value, "is a mapping of text to text")
+    if len(value) > LABEL_ENTRIES:
+        raise TooLarge(field=path, size=len(value), limit=LABEL_ENTRIES, unit="entries")
+    exact = {}
+    for key, entry in value.items():
+        name = _plain_text(f"{path} key", key, LABEL_KEY_BYTES)
+        if not name.strip():
+            raise refuse(f"{path} key", key, "is not empty and not only blanks")
+        exact[name] = _plain_text(f"{path}[{name!r}]", entry, LABEL_VALUE_BYTES)
+    return dict(sorted(exact.items()))
+
+
+def count(path: str, value: object) -> int:
+    """A whole number from 0."""
+    if type(value) is not int or value < 0:
+        raise refuse(path, value, "is a whole number from 0")
+    return value
+
+
+def optional_identifier(path: str, value: object) -> str | None:
+    """An identifier, or None; never an empty text in place of None."""
+    return None if value is None else identifier(path, value)
+
+
+Identifier = Annotated[str, identifier]
+Instant = Annotated[datetime, instant]
+Reason = Annotated[str, reason]
+Labels = Annotated[dict[str, str], labels]
+Count = Annotated[int, count]

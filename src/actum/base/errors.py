@@ -1,0 +1,482 @@
+"""Every error that Actum raises, as one tree.
+
+    ActumError
+    ├── ContractError                permanent: the same call can never succeed, so nothing retries it
+    │   ├── NotFound                 SessionNotFound · RunNotFound · SuspensionNotFound · RecordNotFound
+    │   ├── Conflict                 SessionConflict · RunConflict · RecordConflict · CancellationConflict
+    │   │                            SuspensionConflict · TerminalConflict · SuccessorConflict
+    │   ├── SessionEnded · SessionPurged · RunPurged · SessionActive · SessionBusy · SessionArchived
+    │   ├── HeadMoved · RunNotRunning · RunBusy · CancellationRequested · OwnerMismatch
+    │   ├── ContinuationRefused · HistoryRefused · AccessDenied
+    │   └── InvalidValue · InvalidCursor · TooLarge · VersionMismatch
+    ├── StoreUnavailable             temporary: nothing was written, try again
+    ├── SchemaTooNew · NotAStore · MissingExtra · DurableDataError · TranscriptError
+    ├── RegistrationClosed · RunNotReady · RunCorrupt · StreamNotConfigured
+    ├── AnswerError                  UnknownItem · AlreadyAnswered · AnswerRefused · ApprovalExpired
+    └── ModelError                   ProviderError
+
+An error is data: its fields are plain values, its `code` never changes, and its text is the first line of its
+docstring followed by its fields. So a log line, a problem document and an `except` clause read the same facts.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import ClassVar, Self
+
+from actum.base.limits import SHOWN_CHARS
+
+
+def shortened(value: object) -> str:
+    """`value` as a message shows it: its repr, at most `SHOWN_CHARS` characters long."""
+    text = repr(value[: SHOWN_CHARS * 2]) if isinstance(value, str | bytes) else repr(value)
+    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
+
+
+def _revive(cls: type["ActumError"], values: Mapping[str, object]) -> "ActumError":
+    return cls(**values)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ActumError(Exception):
+    """Something that Actum says no to."""
+
+    code: ClassVar[str] = "actum_error"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    def __reduce__(self) -> tuple[object, tuple[type[Self], dict[str, object]]]:
+        # Exceptions pickle by positional arguments, which these do not have.
+        return _revive, (type(self), self.fields())
+
+    def fields(self) -> dict[str, object]:
+        """The error's data by field name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __str__(self) -> str:
+        says = (type(self).__doc__ or type(self).__name__).strip().splitlines()[0].rstrip(".")
+        shown = ", ".join(f"{name}={shortened(value)}" for name, value in self.fields().items() if value is not None)
+        return f"{says} ({shown})" if shown else says
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={shortened(value)}" for name, value in self.fields().items())
+        return f"{type(self).__name__}({inside})"
+
+
+class ContractError(ActumError):
+    """The call breaks the contract; repeating it cannot help."""
+
+
+# What is not there
+
+
+class NotFound(ContractError):
+    """Nothing has this id."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SessionNotFound(NotFound):
+    """No session has this id; create it first, or check the id."""
+
+    session_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunNotFound(NotFound):
+    """No run has this id; check the id, or list the session's runs."""
+
+    run_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SuspensionNotFound(NotFound):
+    """This run holds no checkpoint; only a suspended run does."""
+
+    run_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RecordNotFound(NotFound):
+    """This run has no record under this event key."""
+
+    run_id: str
+    event_key: str
+
+
+# What is over, or not yet
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SessionEnded(ContractError):
+    """The session has ended and takes no new work; create another session."""
+
+    session_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SessionPurged(ContractError):
+    """The session was purged; its id is never used again."""
+
+    session_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunPurged(ContractError):
+    """The run was purged; its id is never used again."""
+
+    run_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SessionActive(ContractError):
+    """The session is still active; end it first."""
+
+    session_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SessionBusy(ContractError):
+    """The session's conversation is held by a run; wait for it, cancel it, or supersede it when it is suspended."""
+
+    session_id: str
+    run_id: str
+    status: str = "running"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SessionArchived(ContractError):
+    """The session is archived; restore it first."""
+
+    session_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HeadMoved(ContractError):
+    """The conversation has gone on from another run; read the session's head again and decide anew."""
+
+    session_id: str
+    head_run_id: str | None
+    given: str | None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunNotRunning(ContractError):
+    """The run has ended and takes nothing new."""
+
+    run_id: str
+    status: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunBusy(ContractError):
+    """A run of this tree is still running; wait for it or cancel it."""
+
+    run_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CancellationRequested(ContractError):
+    """The run's cancellation is recorded; it may only come to its end."""
+
+    run_id: str
+    reason: str
+
+
+# What is there already, and different
+
+
+class Conflict(ContractError):
+    """Another fact is stored already; the first one stays."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SessionConflict(Conflict):
+    """A session with this id exists and differs in the named field."""
+
+    session_id: str
+    field: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunConflict(Conflict):
+    """A run with this id was started by another start."""
+
+    run_id: str
+    field: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RecordConflict(Conflict):
+    """Another record is stored under this event key."""
+
+    run_id: str
+    event_key: str
+    field: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CancellationConflict(Conflict):
+    """The run's cancellation says otherwise; the first reason stays."""
+
+    run_id: str
+    stored: str | None
+    given: str | None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SuspensionConflict(Conflict):
+    """The run is suspended already, by another record or with another checkpoint."""
+
+    run_id: str
+    field: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TerminalConflict(Conflict):
+    """The run has ended already, by another record or with another status."""
+
+    run_id: str
+    status: str
+    field: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SuccessorConflict(Conflict):
+    """The suspended run has its successor already."""
+
+    run_id: str
+    successor_run_id: str
+
+
+# What does not belong, or has no right form
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OwnerMismatch(ContractError):
+    """The named owner is not the owner of this run."""
+
+    run_id: str
+    field: str
+    stored: str | None
+    given: str | None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ContinuationRefused(ContractError):
+    """This run cannot be continued so."""
+
+    run_id: str
+    rule: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HistoryRefused(ContractError):
+    """This run cannot be the history of the new one."""
+
+    run_id: str
+    rule: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AccessDenied(ContractError):
+    """The caller may not do this."""
+
+    action: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InvalidValue(ContractError):
+    """A value breaks a rule; nothing was written."""
+
+    field: str
+    value: str
+    rule: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InvalidCursor(ContractError):
+    """The cursor is not one of this list; begin again without a cursor."""
+
+    cursor: str
+    rule: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TooLarge(ContractError):
+    """A value is larger than its bound; nothing was written."""
+
+    field: str
+    size: int
+    limit: int
+    unit: str = "bytes"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class VersionMismatch(ContractError):
+    """The two sides speak different versions of the contract."""
+
+    expected: str
+    given: str
+
+
+# Beside the contract
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StoreUnavailable(ActumError):
+    """The store could not be reached or could not write; nothing was written, try again."""
+
+    reason: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SchemaTooNew(ActumError):
+    """The store was written by a newer Actum; update this one."""
+
+    found: int
+    supported: int
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NotAStore(ActumError):
+    """This is no Actum store; nothing was changed."""
+
+    location: str
+    reason: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MissingExtra(ActumError):
+    """An optional part is not installed; install it with pip, for instance `pip install 'actum[openai]'`."""
+
+    extra: str
+    needed_for: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DurableDataError(ActumError):
+    """Stored bytes do not fit their type; the record is kept as it is."""
+
+    run_id: str | None = None
+    event_key: str | None = None
+    record_id: str | None = None
+    record_type: str | None = None
+    path: str
+    rule: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One breach of the transcript's law: where it is, which tool use it concerns, and what is wrong."""
+
+    rule: str
+    message_index: int
+    part_index: int | None = None
+    tool_use_id: str | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TranscriptError(ActumError):
+    """The transcript breaks the law of its shape; it was not changed."""
+
+    findings: tuple[Finding, ...] = field(default_factory=tuple)
+
+    def __str__(self) -> str:
+        lines = [
+            f"  message {f.message_index}"
+            + (f", part {f.part_index}" if f.part_index is not None else "")
+            + (f", tool use {shortened(f.tool_use_id)}" if f.tool_use_id is not None else "")
+            + f": {f.rule}"
+            for f in self.findings
+        ]
+        return "\n".join(["The transcript breaks the law of its shape:", *lines])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RegistrationClosed(ActumError):
+    """Agents and tools are registered before the first run."""
+
+    name: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunNotReady(ActumError):
+    """The engine still runs this run; wait for it."""
+
+    run_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunCorrupt(ActumError):
+    """The run's records cannot be brought to one valid end."""
+
+    run_id: str
+    reason: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StreamNotConfigured(ActumError):
+    """This runtime requires a stream sink and the session has none."""
+
+    session_id: str
+
+
+class AnswerError(ActumError):
+    """An answer to a pending item was refused."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UnknownItem(AnswerError):
+    """No pending item has this id."""
+
+    run_id: str
+    item_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AlreadyAnswered(AnswerError):
+    """This item was answered before."""
+
+    run_id: str
+    item_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AnswerRefused(AnswerError):
+    """This answer does not fit the item."""
+
+    run_id: str
+    item_id: str
+    rule: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ApprovalExpired(AnswerError):
+    """The approval came too late, or is no longer valid."""
+
+    run_id: str
+    item_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ModelError(ActumError):
+    """The model's answer cannot be used."""
+
+    kind: str
+    message: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ProviderError(ModelError):
+    """The provider refused or failed the call."""
+
+    provider: str
+    operation: str
+    # The code of the provider's own answer; `code` is this error's own name.
+    provider_code: str | None = None
+    http_status: int | None = None
+    request_id: str | None = None
+    retryable: bool = False
+    retry_after: float | None = None

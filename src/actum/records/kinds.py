@@ -1,0 +1,311 @@
+"""One payload value per record type: the durable JSON format. A change here is a migration of stored data.
+
+Every payload is strict: one JSON value, no unknown fields, no `null` in a declared field. `payload_of` reads the payload
+of a record, `checked_payload` is what the store asks of a new one.
+"""
+
+from enum import StrEnum
+from typing import Final, Literal
+
+from actum.base.checks import Count, Identifier, Instant, Labels, Reason, refuse
+from actum.base.errors import ContractError, DurableDataError, InvalidValue
+from actum.base.value import Json, Value, Verbatim, conform, load, load_json
+from actum.messages.message import Message
+from actum.messages.parts import DocumentPart, ImagePart
+from actum.records.failures import Failure, ToolFailure
+from actum.records.record import Follows, HistoryRef, NewRecord, Record
+from actum.records.types import RecordType
+
+
+class Phase(StrEnum):
+    """Where a run stands, for people; never state."""
+
+    PROMPTED = "prompted"
+    PLANNING = "planning"
+    EXECUTING_TOOLS = "executing_tools"
+    SYNTHESIZING = "synthesizing"
+
+
+class PendingKind(StrEnum):
+    """What a suspended run waits for."""
+
+    CLARIFICATION = "clarification"
+    QUESTIONS = "questions"
+    CONFIRMATION = "confirmation"
+    EXTERNAL_TOOLS = "external_tools"
+
+
+class RunStarted(Value):
+    """A run exists."""
+
+    parent_run_id: Identifier | None = None
+    predecessor_run_id: Identifier | None = None
+    history: HistoryRef | None = None
+    follows: Follows | None = None
+    labels: Labels = {}
+
+
+class PendingItem(Value):
+    """One thing that a suspended run waits for."""
+
+    item_id: Identifier
+    kind: PendingKind
+
+
+class RunSuspended(Value):
+    """The run stopped to wait; its answer starts a new run."""
+
+    suspension_id: Identifier
+    version: Count
+    pending: tuple[PendingItem, ...]
+    required_tools: tuple[str, ...] = ()
+
+
+class Cancellation(Value):
+    """Why a run was canceled: a caller's reason, or `session_ended`, or `engine_canceled`."""
+
+    reason: Reason
+
+
+class RunCompleted(Value):
+    """The run ended. Completed has neither, failed a `failure`, canceled a `cancellation`."""
+
+    status: Literal["completed", "failed", "canceled"]
+    failure: Failure | None = None
+    cancellation: Cancellation | None = None
+    labels: Labels = {}
+
+    def __post_init__(self) -> None:
+        if (self.status == "failed") != (self.failure is not None):
+            raise refuse("failure", self.failure, "stands on a failed run, and only there")
+        if (self.status == "canceled") != (self.cancellation is not None):
+            raise refuse("cancellation", self.cancellation, "stands on a canceled run, and only there")
+
+
+class ChildRunLinked(Value):
+    """A tool use of this run is answered by a child run."""
+
+    tool_name: Identifier
+    tool_call_id: Identifier
+    child_run_id: Identifier
+    child_agent_id: Identifier
+
+
+class CancellationIntent(Value):
+    """Somebody asked for the run's cancellation; the first reason stays."""
+
+    reason: Reason
+    by: Identifier | None = None
+
+
+class MessagesSeeded(Value):
+    """Messages that existed before the run, beyond its history; context, never news."""
+
+    messages: tuple[Message, ...]
+
+
+class MessagesAppended(Value):
+    """Messages that the run added to its transcript."""
+
+    messages: tuple[Message, ...]
+    response_id: Identifier | None = None
+
+
+class RunRequested(Value):
+    """All that recovery needs to go on with a run."""
+
+    agent_version: str
+    request_digest: str
+    options: dict[str, Json] = {}
+
+
+class RunPhaseChanged(Value):
+    """The run entered a phase."""
+
+    phase: Phase
+
+
+class PlanDecided(Value):
+    """What the planner decided at a step; `selected_response` names the model response that the transcript took."""
+
+    step: Count
+    kind: Literal["tool_calls", "final_response", "final_tool_result", "await_input"]
+    call_ids: tuple[Identifier, ...] = ()
+    selected_response: Identifier | None = None
+
+
+class ModelResponded(Value):
+    """A model's response that the plan did not select."""
+
+    request_digest: str
+    response: Json
+
+
+class ToolCallScheduled(Value):
+    """A tool use was accepted. `model_tool_call_id` is the model's own id where ours differs."""
+
+    tool_call_id: Identifier
+    model_tool_call_id: str | None = None
+    tool_name: str
+    input: Verbatim = Verbatim()
+    step: Count
+
+
+class ToolCallStarted(Value):
+    """One attempt owns the call: only the attempt that is stored here may run the tool."""
+
+    tool_call_id: Identifier
+    attempt: Identifier
+
+
+class ToolResultReceived(Value):
+    """A tool use was answered: by `content`, or by a `failure`. `duration_ms` is in milliseconds."""
+
+    tool_call_id: Identifier
+    call_run_id: Identifier
+    content: Json = None
+    attachments: tuple[ImagePart | DocumentPart, ...] = ()
+    failure: ToolFailure | None = None
+    duration_ms: Count = 0
+
+    def __post_init__(self) -> None:
+        if self.failure is not None and (self.content is not None or self.attachments):
+            raise refuse("content", self.content, "does not stand beside a failure")
+
+
+class ToolAuthorization(Value):
+    """Evidence that a person or rule allowed or denied one call."""
+
+    tool_call_id: Identifier
+    arguments_digest: str
+    tool_version: str
+    policy_version: str
+    decision: Literal["approved", "denied"]
+    by: Identifier
+    at: Instant
+    expires_at: Instant | None = None
+
+
+class InputRequested(Value):
+    """The run asks for input. `prompt` is for the person, `data` what the form needs."""
+
+    item_id: Identifier
+    kind: PendingKind
+    prompt: str | None = None
+    tool_call_id: Identifier | None = None
+    data: dict[str, Json] | None = None
+
+
+class InputAnswered(Value):
+    """An item was answered; the digest names the answer's bytes."""
+
+    item_id: Identifier
+    answer_digest: str
+    by: Identifier | None = None
+
+
+class TurnSuperseded(Value):
+    """A new turn took the place of a suspended one; these calls of it were closed."""
+
+    run_id: Identifier
+    call_ids: tuple[Identifier, ...]
+
+
+class PromptRendered(Value):
+    """A prompt template was rendered."""
+
+    prompt_id: Identifier
+    version: str
+    scope: str | None = None
+
+
+class HistoryCompressed(Value):
+    """The planner's view of older turns: a summary in place of everything up to `through`."""
+
+    through: Identifier
+    summary: str
+    tokens: Count
+
+
+class PolicyDecision(Value):
+    """A policy allowed, limited or refused something."""
+
+    rule: str
+    decision: str
+    reason: str
+
+
+class PlannerNote(Value):
+    """A planner's note for people; never a part of the transcript."""
+
+    note: str
+    labels: Labels = {}
+
+
+class UsageCounted(Value):
+    """Tokens of one model call. A missing count is unknown, not 0."""
+
+    model: str
+    input: Count | None = None
+    output: Count | None = None
+    cache_read: Count | None = None
+    cache_write: Count | None = None
+    step: Count
+
+
+PAYLOADS: Final[dict[RecordType, type[Value]]] = {
+    RecordType.RUN_STARTED: RunStarted,
+    RecordType.RUN_SUSPENDED: RunSuspended,
+    RecordType.RUN_COMPLETED: RunCompleted,
+    RecordType.CHILD_RUN_LINKED: ChildRunLinked,
+    RecordType.CANCELLATION_INTENT: CancellationIntent,
+    RecordType.TRANSCRIPT_MESSAGES_SEEDED: MessagesSeeded,
+    RecordType.TRANSCRIPT_MESSAGES_APPENDED: MessagesAppended,
+    RecordType.RUN_REQUESTED: RunRequested,
+    RecordType.RUN_PHASE_CHANGED: RunPhaseChanged,
+    RecordType.PLAN_DECIDED: PlanDecided,
+    RecordType.MODEL_RESPONDED: ModelResponded,
+    RecordType.TOOL_CALL_SCHEDULED: ToolCallScheduled,
+    RecordType.TOOL_CALL_STARTED: ToolCallStarted,
+    RecordType.TOOL_RESULT_RECEIVED: ToolResultReceived,
+    RecordType.TOOL_AUTHORIZATION: ToolAuthorization,
+    RecordType.INPUT_REQUESTED: InputRequested,
+    RecordType.INPUT_ANSWERED: InputAnswered,
+    RecordType.TURN_SUPERSEDED: TurnSuperseded,
+    RecordType.PROMPT_RENDERED: PromptRendered,
+    RecordType.HISTORY_COMPRESSED: HistoryCompressed,
+    RecordType.POLICY_DECISION: PolicyDecision,
+    RecordType.PLANNER_NOTE: PlannerNote,
+    RecordType.USAGE: UsageCounted,
+}
+
+
+def checked_payload(record: NewRecord) -> Value | Json:
+    """The payload of a new record, decoded and within its bounds. Raises InvalidValue or TooLarge, naming the record."""
+    try:
+        kind = PAYLOADS.get(record.type)  # type: ignore[call-overload]  # a StrEnum's keys are found by their text
+        if kind is not None:
+            return conform(load(kind, record.payload))
+        value = load_json(record.payload)
+    except InvalidValue as error:
+        raise InvalidValue(
+            field=f"record {record.event_key!r} ({record.type}): {error.field}", value=error.value, rule=error.rule
+        ) from None
+    if value is None:
+        raise refuse(f"record {record.event_key!r} ({record.type}): payload", None, "is not null")
+    return value
+
+
+def payload_of(record: Record) -> Value | Json:
+    """The decoded payload of a stored record. Raises DurableDataError, naming the record, for bytes that do not fit."""
+    try:
+        return checked_payload(record) if record.type not in PAYLOADS else load(PAYLOADS[RecordType(record.type)], record.payload)
+    except ContractError as error:
+        raise DurableDataError(
+            run_id=record.run_id,
+            event_key=record.event_key,
+            record_id=record.id,
+            record_type=record.type,
+            path=getattr(error, "field", "payload"),
+            rule=getattr(error, "rule", str(error)),
+        ) from error

@@ -1,0 +1,97 @@
+"""Records: the immutable facts of a run, and the pages in which they are read.
+
+A record is identified by its run and its event key. The store numbers records within their scope (a session, or the
+root run of a one-shot tree), without gaps, in commit order; `Record.id` is opaque text of that position.
+"""
+
+import hashlib
+import re
+from typing import Annotated, Generic, TypeVar
+
+from actum.base.checks import Identifier, Instant, refuse
+from actum.base.errors import InvalidCursor, TooLarge, shortened
+from actum.base.limits import CURSOR_CHARS, PAYLOAD_BYTES
+from actum.base.value import Value
+from actum.records.types import is_record_type
+
+T = TypeVar("T")
+
+_RECORD_ID = re.compile(r"([0-9a-f]{16})-(0|[1-9][0-9]{0,17})", re.ASCII)
+
+
+def record_type(path: str, value: object) -> str:
+    """One of `RecordType`, or a product's own type: `x.` and a name of letters, digits, dots, dashes, underscores."""
+    if not isinstance(value, str) or not is_record_type(value):
+        raise refuse(path, value, "is a record type of Actum, or an own type that begins with 'x.'")
+    return str(value)
+
+
+def payload_bytes(path: str, value: object) -> bytes:
+    """The bytes of one JSON value, at most 16 MiB."""
+    if type(value) is not bytes:
+        raise refuse(path, value, "is bytes of JSON")
+    if len(value) > PAYLOAD_BYTES:
+        raise TooLarge(field=path, size=len(value), limit=PAYLOAD_BYTES)
+    return value
+
+
+class NewRecord(Value):
+    """A record as a caller gives it. `payload` is the JSON that its type prescribes, as bytes."""
+
+    event_key: Identifier
+    run_id: Identifier
+    agent_id: Identifier
+    session_id: Identifier | None = None
+    turn_id: Identifier | None = None
+    type: Annotated[str, record_type]
+    payload: Annotated[bytes, payload_bytes]
+    timestamp: Instant
+
+
+class Record(NewRecord):
+    """A record as the store keeps it; `id` is its position as opaque text, and itself a cursor."""
+
+    id: str
+
+
+class HistoryRef(Value):
+    """What a run goes on from: the transcript of `run_id`, up to and including its end record `through`."""
+
+    run_id: Identifier
+    through: Identifier
+
+
+class Follows(Value):
+    """The head that a new run claims to follow; None for a session without one. `supersede` replaces a suspended head."""
+
+    run_id: Identifier | None = None
+    supersede: bool = False
+
+
+class Page(Value, Generic[T]):
+    """A part of a list, oldest first. `cursor` is always set: what comes after it is what this page has not read."""
+
+    items: tuple[T, ...]
+    cursor: str
+    more: bool
+
+
+def scope_digest(*, session_id: str | None, root_run_id: str | None) -> str:
+    """The name of a scope inside record ids: 16 hexadecimal digits that tell nothing else about it."""
+    kind, name = ("session", session_id) if session_id is not None else ("run", root_run_id)
+    return hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()[:16]
+
+
+def record_id(digest: str, position: int) -> str:
+    """The id of the record at `position` of the scope with this digest; position 0 stands before the first record."""
+    return f"{digest}-{position}"
+
+
+def position_of(cursor: str, digest: str) -> int:
+    """The position that a record id or a record cursor names. Raises InvalidCursor for another form or scope."""
+    match = _RECORD_ID.fullmatch(cursor) if type(cursor) is str and len(cursor) <= CURSOR_CHARS else None
+    if match is None:
+        raise InvalidCursor(cursor=shortened(cursor), rule="is a record id or a cursor of a record list")
+    if match[1] != digest:
+        raise InvalidCursor(cursor=shortened(cursor), rule="belongs to the scope that is read")
+    return int(match[2])
