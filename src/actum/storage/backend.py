@@ -1,0 +1,140 @@
+"""The few verbs a database supplies. It moves rows; it decides nothing, and it contains no `if` about a run's state.
+
+Work is a plain function that the backend calls inside one transaction, on a thread of its choice: `see`, then the rules,
+then `apply`. A backend therefore never holds a transaction over an await, and both kinds of database run the same steps.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from actum.base.limits import PAGE_BYTES
+from actum.lifecycle.change import Change, Keys, RunRow, Scope, Seen, SessionRow
+from actum.lifecycle.commands import CountBy, ScopeBehind
+from actum.records.record import Record
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordQuery:
+    """Records of one scope, by position. `after` and `before` are exclusive; `types` None is every type.
+
+    With `backwards` the newest come first. Reading stops at `limit` records, or once `max_bytes` of payload are
+    reached; the first record is always given, however large.
+    """
+
+    scope: Scope
+    run_id: str | None = None
+    after: int = 0
+    before: int | None = None
+    types: tuple[str, ...] | None = None
+    limit: int
+    max_bytes: int = PAGE_BYTES
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Records in the asked order, whether there are more, and the scope's last position at that moment."""
+
+    records: tuple[Record, ...]
+    more: bool
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionQuery:
+    """Sessions by `created_at`, then id, after the pair `after`; `metadata` entries must all be equal."""
+
+    status: str | None = None
+    tenant: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    after: tuple[datetime, str] | None = None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunQuery:
+    """Runs by `started_at`, then id, after the pair `after`; every given filter must hold.
+
+    `awaiting` is a kind of pending input; `since` a lower bound of `started_at`, inclusive.
+    """
+
+    session_id: str | None = None
+    tenant: str | None = None
+    statuses: tuple[str, ...] | None = None
+    agent_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    awaiting: str | None = None
+    since: datetime | None = None
+    after: tuple[datetime, str] | None = None
+    limit: int
+
+
+class Reader(Protocol):
+    """One consistent view of all rows."""
+
+    def see(self, keys: Keys) -> Seen:
+        """The facts that `keys` asks for. In a write transaction the scope is locked before they are read."""
+        ...
+
+    def records(self, query: RecordQuery) -> Slice:
+        """A slice of one scope's records; empty for a scope that is not there."""
+        ...
+
+    def chain(self, run_id: str) -> tuple[tuple[str, int], ...]:
+        """The run and the runs of its history chain, oldest first, each with the position of its end record.
+
+        The position of a run that has not ended is given as the largest integer of 63 bits.
+        """
+        ...
+
+    def sessions(self, query: SessionQuery) -> tuple[SessionRow, ...]:
+        """Session rows in list order."""
+        ...
+
+    def runs(self, query: RunQuery) -> tuple[RunRow, ...]:
+        """Run rows in list order."""
+        ...
+
+    def count_runs(self, by: CountBy, tenant: str | None) -> Mapping[str | None, int]:
+        """How many runs there are for each value of a field."""
+        ...
+
+    def behind(self, consumer: str, limit: int, tenant: str | None) -> tuple[ScopeBehind, ...]:
+        """Scopes whose last position is beyond what the consumer has handled, at most `limit`, in the order of their creation."""
+        ...
+
+    def advanced(self, consumer: str, scope: Scope) -> int:
+        """The position that the consumer has handled; 0 when it has handled nothing."""
+        ...
+
+
+class Transaction(Reader, Protocol):
+    """One write transaction: what it read cannot change before its commit."""
+
+    def apply(self, change: Change) -> None:
+        """Writes rows, records and checkpoints, or erases a scope."""
+        ...
+
+
+class Backend(Protocol):
+    """A database. Every failure of its own leaves it as StoreUnavailable, SchemaTooNew or NotAStore."""
+
+    async def write(self, work: Callable[[Transaction], T], size: int) -> T:
+        """`work` in one transaction; its answer once that is durable. Nothing of it stays when it raises.
+
+        `size` is about how many bytes it writes. Commands may share a commit; each stays all-or-nothing on its own.
+        Cancelling the awaiting task detaches; the command may still be stored.
+        """
+        ...
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """`work` on one consistent view, beside writers and never blocking them."""
+        ...
+
+    async def close(self) -> None:
+        """Releases files and threads, after the commands that were accepted are stored."""
+        ...
