@@ -9,6 +9,7 @@ from typing import Annotated
 
 from actum.base.errors import InvalidValue, TooLarge, shortened
 from actum.base.limits import (
+    COUNT_MAX,
     IDENTIFIER_BYTES,
     LABEL_ENTRIES,
     LABEL_KEY_BYTES,
@@ -36,7 +37,12 @@ def text(path: str, value: object) -> str:
     """Any text that Unicode can spell."""
     if type(value) is str and value.isascii():
         return value
-    return utf8(path, value).decode()
+    return _exactly_text(value, utf8(path, value))
+
+
+def _exactly_text(value: object, data: bytes) -> str:
+    # The same object where it is plain text already; the text of a subclass, such as a StrEnum.
+    return value if type(value) is str else data.decode()
 
 
 def _plain_text(path: str, value: object, limit: int) -> str:
@@ -45,19 +51,20 @@ def _plain_text(path: str, value: object, limit: int) -> str:
         raise TooLarge(field=path, size=len(data), limit=limit)
     if b"\0" in data:
         raise refuse(path, value, "holds no NUL character")
-    return data.decode()
+    return _exactly_text(value, data)
 
 
 def identifier(path: str, value: object) -> str:
     """An exact identity: 1 to 512 UTF-8 bytes, not only blanks, no NUL; never trimmed or normalised."""
     data = utf8(path, value)
-    if not data.strip() or data.decode().isspace():
+    exact = _exactly_text(value, data)
+    if not exact or exact.isspace():
         raise refuse(path, value, "is not empty and not only blanks")
     if b"\0" in data:
         raise refuse(path, value, "holds no NUL character")
     if len(data) > IDENTIFIER_BYTES:
         raise refuse(path, value, f"has at most {IDENTIFIER_BYTES} UTF-8 bytes, not {len(data)}")
-    return data.decode()
+    return exact
 
 
 def instant(path: str, value: object) -> datetime:
@@ -66,14 +73,19 @@ def instant(path: str, value: object) -> datetime:
         raise refuse(path, value, "is a datetime")
     if value.utcoffset() is None:
         raise refuse(path, value, "carries its UTC offset; a naive time means another instant elsewhere")
-    if value.microsecond % 1000:
-        raise refuse(path, value, "has whole milliseconds; `actum.now()` gives such instants")
-    if value.tzinfo is UTC:
-        return value
     try:
-        return value.astimezone(UTC)
+        exact = value if type(value) is datetime and value.tzinfo is UTC else _in_utc(value)
     except OverflowError:
         raise refuse(path, value, "lies between the years 1 and 9999 in UTC") from None
+    # Looked at in UTC: an offset may be as fine as microseconds.
+    if exact.microsecond % 1000:
+        raise refuse(path, value, "has whole milliseconds; `actum.now()` gives such instants")
+    return exact
+
+
+def _in_utc(value: datetime) -> datetime:
+    there = value.astimezone(UTC)
+    return datetime.combine(there.date(), there.time(), tzinfo=UTC)
 
 
 def reason(path: str, value: object) -> str:
@@ -85,7 +97,10 @@ def reason(path: str, value: object) -> str:
 
 
 def labels(path: str, value: object) -> dict[str, str]:
-    """Text to text: at most 64 entries, keys to 256 and values to 2,048 UTF-8 bytes; sorted, for their order means nothing."""
+    """Text to text: at most 64 entries, keys to 256 and values to 2,048 UTF-8 bytes.
+
+    Given back as a sorted copy: their order means nothing, and the caller's mapping stays the caller's.
+    """
     if not isinstance(value, dict):
         raise refuse(path, value, "is a mapping of text to text")
     if len(value) > LABEL_ENTRIES:
@@ -100,9 +115,9 @@ def labels(path: str, value: object) -> dict[str, str]:
 
 
 def count(path: str, value: object) -> int:
-    """A whole number from 0."""
-    if type(value) is not int or value < 0:
-        raise refuse(path, value, "is a whole number from 0")
+    """A whole number from 0 to 2**63 - 1."""
+    if type(value) is not int or not 0 <= value <= COUNT_MAX:
+        raise refuse(path, value, f"is a whole number from 0 to {COUNT_MAX}")
     return value
 
 

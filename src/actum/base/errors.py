@@ -20,16 +20,23 @@ docstring followed by its fields. So a log line, a problem document and an `exce
 """
 
 import re
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, Self
 
 from actum.base.limits import SHOWN_CHARS
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = SHOWN_CHARS * 2
+
 
 def shortened(value: object) -> str:
-    """`value` as a message shows it: its repr, at most `SHOWN_CHARS` characters long."""
-    text = repr(value[: SHOWN_CHARS * 2]) if isinstance(value, str | bytes) else repr(value)
+    """`value` as a message shows it: its repr, at most `SHOWN_CHARS` characters long, whatever the value is."""
+    try:
+        text = repr(value[: SHOWN_CHARS * 2]) if isinstance(value, str | bytes) else _SHORT.repr(value)
+    except Exception:  # noqa: BLE001 - a foreign repr may raise anything; the error that is being made must not be lost
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
 
 
@@ -287,7 +294,7 @@ class AccessDenied(ContractError):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class InvalidValue(ContractError):
+class InvalidValue(ContractError, ValueError):
     """A value breaks a rule; nothing was written."""
 
     field: str

@@ -15,7 +15,11 @@ CHECKPOINT_BYTES: Final = 16 * MIB
 COMMAND_RECORDS: Final = 1000
 COMMAND_BYTES: Final = 32 * MIB
 JSON_DEPTH: Final = 128
+# A JSON or verbatim value inside one of ours. Sixteen levels less, so that whatever was accepted once (a tool's result)
+# also fits into everything that carries it (its message, the message's record, an event around the record).
+CONTENT_DEPTH: Final = JSON_DEPTH - 16
 INTEGER_DIGITS: Final = 4300
+COUNT_MAX: Final = 2**63 - 1
 
 # A tool's or a provider's own words are cut here, at a character, and marked: losing the turn would be worse.
 FAILURE_MESSAGE_BYTES: Final = 4096

@@ -6,19 +6,21 @@ equality of these bytes, so nothing here sorts, rounds or repairs.
 
 import functools
 import hashlib
-import json
-from typing import Any, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, Final, TypeAlias, TypeVar, dataclass_transform
 
 import msgspec
 
 from actum.base import plans
 from actum.base.errors import InvalidValue, shortened
+from actum.base.json_values import json_value, not_too_deep, spelling
 from actum.base.limits import JSON_DEPTH
 
 # Any value of JSON: None, bool, int, float, str, lists, and dictionaries with text keys.
 Json: TypeAlias = Any
 # Bytes of one JSON value, kept exactly as somebody else spelled them; empty means absent.
 Verbatim: TypeAlias = msgspec.Raw
+# The one spelling of "no verbatim value": msgspec leaves a field out only when it holds the default's own object.
+ABSENT: Final[Verbatim] = plans.ABSENT
 
 T = TypeVar("T")
 
@@ -52,8 +54,8 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:  # noqa: ANN401 - a type f
 def conform(value: V, path: str = "") -> V:
     """`value` in its exact form: every field of its declared type, within its bounds, instants in UTC.
 
-    The same object comes back when nothing had to be put into form (a list given for a tuple, another UTC offset).
-    Raises InvalidValue with the path of the field, or TooLarge.
+    The same object comes back when nothing had to be put into form (a list given for a tuple, another UTC offset,
+    labels, which are copied). Raises InvalidValue with the path of the field, or TooLarge.
     """
     try:
         exact: V = plans.conform(value, path)
@@ -69,35 +71,35 @@ def dump(value: Value) -> bytes:
 
 def dump_json(value: Json) -> bytes:
     """The JSON bytes of a plain JSON value; refused with its path when it is not one."""
-    plans.json_value("value", value)
+    json_value("value", value)
     return _encode(value)
 
 
 def load(kind: type[V], data: bytes) -> V:
-    """The one value of type `kind` that these JSON bytes spell.
+    """The one value of type `kind` that these JSON bytes spell, in its exact form.
 
     Raises InvalidValue, with the path as its field, for anything but one complete value: unknown fields, wrong types,
-    `null` in a declared field, duplicate keys, trailing bytes, invalid UTF-8, nesting beyond the bound.
+    `null` in a declared field, duplicate keys, trailing bytes, invalid UTF-8, nesting beyond the bound, base64 that
+    is not canonical, an instant finer than milliseconds. Raises TooLarge for a field beyond its bound.
     """
     value: V = _decoded(kind, data)
-    # What our own encoder wrote is proved by writing it again; only foreign spellings need the slow look.
-    if _encode(value) != data:
-        plans.no_surprise("", json.loads(data, object_pairs_hook=plans.Pairs), value)
-    return value
+    exact: V = plans.conform(value, "", decoded=True)
+    return exact
 
 
 def load_json(data: bytes) -> Json:
     """The one JSON value that these bytes spell; as strict as `load`."""
-    value = _decoded(Any, data)
-    if _encode(value) != data:
-        plans.no_surprise("", json.loads(data, object_pairs_hook=plans.Pairs), value)
-    return value
+    return _decoded(Any, data)
 
 
 def verbatim(data: bytes) -> Verbatim:
-    """`data` as somebody else's JSON, kept as it is; only syntax, depth and UTF-8 are checked."""
-    raw = msgspec.Raw(data)
-    plans.verbatim_value("value", raw)
+    """`data` as somebody else's JSON value, kept as it is; only syntax, depth and UTF-8 are checked.
+
+    Blanks around the value are no part of it. Raises InvalidValue; also for no value at all.
+    """
+    if not data:
+        raise _refused("value", data, "is one JSON value")
+    raw: Verbatim = plans.verbatim_value("value", data)
     return raw
 
 
@@ -112,17 +114,30 @@ def _decoded(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder
     try:
         # msgspec does not look into the text of values that it skips or keeps raw.
         data.decode("utf-8")
-        plans.not_too_deep("payload", data)
-        return _decoder(kind).decode(data)
+        not_too_deep("payload", data)
+        value = _decoder(kind).decode(data)
+        # What our own encoder wrote is proved by writing it again; only foreign spellings need the slow look.
+        if _encode(value) != data:
+            plans.no_surprise("", spelling(data), value)
     except UnicodeDecodeError as error:
         raise _refused("payload", data, f"is UTF-8 ({error.reason} at byte {error.start})") from None
     except msgspec.ValidationError as error:
-        says, _, where = str(error).partition(" - at `")
-        raise InvalidValue(field=where.rstrip("`").removeprefix("$.") or "payload", value=shortened(data), rule=says) from None
+        raise _placed(error, data) from None
     except msgspec.DecodeError as error:
         raise _refused("payload", data, f"is one JSON value ({error})") from None
     except RecursionError:
         raise _refused("payload", data, f"nests at most {JSON_DEPTH} levels") from None
+    return value
+
+
+def _placed(error: msgspec.ValidationError, data: bytes) -> InvalidValue:
+    """Tell msgspec's refusal, or the one of a value's own rule that it wraps, with the path from the top."""
+    says, _, where = str(error).rpartition(" - at `$")
+    path = where.rstrip("`").removeprefix(".") if says else ""
+    own = error.__cause__
+    if isinstance(own, InvalidValue):
+        return InvalidValue(field=f"{path}.{own.field}" if path else own.field, value=own.value, rule=own.rule)
+    return _refused(path or "payload", data, says or str(error))
 
 
 def _refused(path: str, value: object, rule: str) -> InvalidValue:

@@ -5,8 +5,8 @@ In JSON a part is an object whose `type` names it; fields at their default are l
 
 from typing import Literal, TypeAlias
 
-from actum.base.checks import refuse
-from actum.base.value import Json, Value, Verbatim, dump_json, load_json
+from actum.base.checks import count, refuse
+from actum.base.value import ABSENT, Json, Value, Verbatim, dump_json, load_json
 
 Bytes: TypeAlias = bytes
 ImageFormat = Literal["png", "jpeg", "gif", "webp"]
@@ -31,7 +31,7 @@ class ThinkingPart(Value, tag_field="type", tag="thinking"):
     provider: str | None = None
 
     def __post_init__(self) -> None:
-        _one_of(self, text=self.text, redacted=self.redacted)
+        _one_of(text=self.text, redacted=self.redacted)
         if self.signature is not None and self.text is None:
             raise refuse("signature", self.signature, "stands with text, not with redacted bytes")
 
@@ -45,7 +45,7 @@ class ImagePart(Value, tag_field="type", tag="image"):
     metadata: dict[str, Json] | None = None
 
     def __post_init__(self) -> None:
-        _one_of(self, bytes=self.bytes, uri=self.uri)
+        _one_of(bytes=self.bytes, uri=self.uri)
         if self.bytes is not None and self.format is None:
             raise refuse("format", None, "is given for an image's bytes")
 
@@ -63,7 +63,7 @@ class DocumentPart(Value, tag_field="type", tag="document"):
     cite: bool = False
 
     def __post_init__(self) -> None:
-        _one_of(self, bytes=self.bytes, text=self.text, chunks=self.chunks, uri=self.uri)
+        _one_of(bytes=self.bytes, text=self.text, chunks=self.chunks, uri=self.uri)
 
 
 class CharRange(Value, tag_field="type", tag="char"):
@@ -72,6 +72,9 @@ class CharRange(Value, tag_field="type", tag="char"):
     start: int
     end: int
 
+    def __post_init__(self) -> None:
+        _range(self.start, self.end)
+
 
 class ChunkRange(Value, tag_field="type", tag="chunk"):
     """Chunks `start` to `end` (exclusive) of a document."""
@@ -79,12 +82,18 @@ class ChunkRange(Value, tag_field="type", tag="chunk"):
     start: int
     end: int
 
+    def __post_init__(self) -> None:
+        _range(self.start, self.end)
+
 
 class PageRange(Value, tag_field="type", tag="page"):
     """Pages `start` to `end` (exclusive) of a document, counted from 1."""
 
     start: int
     end: int
+
+    def __post_init__(self) -> None:
+        _range(self.start, self.end)
 
 
 class Citation(Value):
@@ -111,7 +120,7 @@ class ToolUsePart(Value, tag_field="type", tag="tool_use"):
 
     id: str
     name: str
-    input: Verbatim = Verbatim()
+    input: Verbatim = ABSENT
     input_text: str | None = None
     signature: str | None = None
     provider: str | None = None
@@ -157,12 +166,17 @@ Part: TypeAlias = (
 )
 
 
-def tool_use(id: str, name: str, arguments: dict[str, Json]) -> ToolUsePart:  # noqa: A002 - the field's own name
+def tool_use(id: str, name: str, arguments: dict[str, Json]) -> ToolUsePart:
     """A tool use from decoded `arguments`. Raises InvalidValue when they are no JSON object."""
     return ToolUsePart(id=id, name=name, input=Verbatim(dump_json(arguments)))
 
 
-def _one_of(part: Value, **given: object) -> None:
+def _range(start: object, end: object) -> None:
+    if count("start", start) > count("end", end):
+        raise refuse("end", end, "does not lie before the start")
+
+
+def _one_of(**given: object) -> None:
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
-        raise refuse(type(part).__name__, named, "has exactly one of " + ", ".join(given))
+        raise refuse(next(iter(given)), named, f"is given so that exactly one of {', '.join(given)} is")

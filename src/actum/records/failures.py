@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from actum.base.checks import refuse, utf8
+from actum.base.checks import refuse, text, utf8
 from actum.base.limits import FAILURE_MESSAGE_BYTES
 from actum.base.value import Json, Value
 
@@ -41,7 +41,7 @@ class ToolFailureKind(StrEnum):
 
 
 class Recovery(StrEnum):
-    """What the planner is asked to do about a tool failure. Over a batch `finish` beats `correct_call` beats `replan`."""
+    """What the planner is asked to do about a tool failure; `finish` beats `correct_call` beats `replan`."""
 
     FINISH = "finish"
     CORRECT_CALL = "correct_call"
@@ -53,11 +53,14 @@ def failure_message(path: str, value: object) -> str:
     data = utf8(path, value)
     if len(data) > FAILURE_MESSAGE_BYTES:
         raise refuse(path, value, f"has at most {FAILURE_MESSAGE_BYTES} UTF-8 bytes; cut_message shortens it")
-    return data.decode()
+    return text(path, value)
 
 
 def cut_message(text: str) -> str:
-    """`text` as a failure's message: at most 4,096 UTF-8 bytes, cut at a character and marked, lone surrogates shown as `?`."""
+    """`text` as a failure's message: at most 4,096 UTF-8 bytes, cut at a character and marked.
+
+    Lone surrogates are shown as `?`.
+    """
     data = text.encode("utf-8", "replace")
     if len(data) <= FAILURE_MESSAGE_BYTES:
         return data.decode()
@@ -73,7 +76,7 @@ class Failure(Value):
     code: str | None = None
 
     def __post_init__(self) -> None:
-        failure_message("failure.message", self.message)
+        failure_message("message", self.message)
 
 
 class Issue(Value):
@@ -92,7 +95,7 @@ class ToolFailure(Value):
     issues: tuple[Issue, ...] = ()
 
     def __post_init__(self) -> None:
-        failure_message("failure.message", self.message)
+        failure_message("message", self.message)
 
     @property
     def content(self) -> Json:

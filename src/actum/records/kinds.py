@@ -1,19 +1,19 @@
 """One payload value per record type: the durable JSON format. A change here is a migration of stored data.
 
-Every payload is strict: one JSON value, no unknown fields, no `null` in a declared field. `payload_of` reads the payload
-of a record, `checked_payload` is what the store asks of a new one.
+Every payload is strict: one JSON value, no unknown fields, no `null` in a declared field. `payload_of` reads the
+payload of a record, `checked_payload` is what the store asks of a new one.
 """
 
 from enum import StrEnum
 from typing import Final, Literal
 
 from actum.base.checks import Count, Identifier, Instant, Labels, Reason, refuse
-from actum.base.errors import ContractError, DurableDataError, InvalidValue
-from actum.base.value import Json, Value, Verbatim, conform, load, load_json
+from actum.base.errors import ContractError, DurableDataError, InvalidValue, TooLarge
+from actum.base.value import ABSENT, Json, Value, Verbatim, conform, load, load_json
 from actum.messages.message import Message
 from actum.messages.parts import DocumentPart, ImagePart
 from actum.records.failures import Failure, ToolFailure
-from actum.records.record import Follows, HistoryRef, NewRecord, Record
+from actum.records.record import Follows, HistoryRef, NewRecord, Record, record_type
 from actum.records.types import RecordType
 
 
@@ -147,7 +147,7 @@ class ToolCallScheduled(Value):
     tool_call_id: Identifier
     model_tool_call_id: str | None = None
     tool_name: str
-    input: Verbatim = Verbatim()
+    input: Verbatim = ABSENT
     step: Count
 
 
@@ -279,27 +279,28 @@ PAYLOADS: Final[dict[RecordType, type[Value]]] = {
     RecordType.USAGE: UsageCounted,
 }
 
+_PAYLOADS_BY_NAME: Final = {str(name): kind for name, kind in PAYLOADS.items()}
+
 
 def checked_payload(record: NewRecord) -> Value | Json:
-    """The payload of a new record, decoded and within its bounds. Raises InvalidValue or TooLarge, naming the record."""
+    """The payload of a new record, decoded and within its bounds.
+
+    Raises InvalidValue or TooLarge, naming the record in the field.
+    """
+    where = f"record {record.event_key!r} ({record.type})"
     try:
-        kind = PAYLOADS.get(record.type)  # type: ignore[call-overload]  # a StrEnum's keys are found by their text
-        if kind is not None:
-            return conform(load(kind, record.payload))
-        value = load_json(record.payload)
+        payload = _decoded(record)
+        return conform(payload) if isinstance(payload, Value) else payload
     except InvalidValue as error:
-        raise InvalidValue(
-            field=f"record {record.event_key!r} ({record.type}): {error.field}", value=error.value, rule=error.rule
-        ) from None
-    if value is None:
-        raise refuse(f"record {record.event_key!r} ({record.type}): payload", None, "is not null")
-    return value
+        raise InvalidValue(field=f"{where}: {error.field}", value=error.value, rule=error.rule) from None
+    except TooLarge as error:
+        raise TooLarge(field=f"{where}: {error.field}", size=error.size, limit=error.limit, unit=error.unit) from None
 
 
 def payload_of(record: Record) -> Value | Json:
     """The decoded payload of a stored record. Raises DurableDataError, naming the record, for bytes that do not fit."""
     try:
-        return checked_payload(record) if record.type not in PAYLOADS else load(PAYLOADS[RecordType(record.type)], record.payload)
+        return _decoded(record)
     except ContractError as error:
         raise DurableDataError(
             run_id=record.run_id,
@@ -309,3 +310,14 @@ def payload_of(record: Record) -> Value | Json:
             path=getattr(error, "field", "payload"),
             rule=getattr(error, "rule", str(error)),
         ) from error
+
+
+def _decoded(record: NewRecord) -> Value | Json:
+    kind = _PAYLOADS_BY_NAME.get(record.type)
+    if kind is not None:
+        return load(kind, record.payload)
+    record_type("type", record.type)
+    value = load_json(record.payload)
+    if value is None:
+        raise refuse("payload", None, "is not null")
+    return value

@@ -62,7 +62,10 @@ class HistoryRef(Value):
 
 
 class Follows(Value):
-    """The head that a new run claims to follow; None for a session without one. `supersede` replaces a suspended head."""
+    """The head that a new run claims to follow; None for a session without one.
+
+    `supersede` takes the place of a suspended head.
+    """
 
     run_id: Identifier | None = None
     supersede: bool = False

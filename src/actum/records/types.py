@@ -47,9 +47,7 @@ LIFECYCLE_TYPES: Final = frozenset(
     }
 )
 
-TRANSCRIPT_TYPES: Final = frozenset(
-    {RecordType.TRANSCRIPT_MESSAGES_SEEDED, RecordType.TRANSCRIPT_MESSAGES_APPENDED}
-)
+TRANSCRIPT_TYPES: Final = frozenset({RecordType.TRANSCRIPT_MESSAGES_SEEDED, RecordType.TRANSCRIPT_MESSAGES_APPENDED})
 
 _KNOWN: Final = frozenset(str(kind) for kind in RecordType)
 
