@@ -6,7 +6,7 @@ root run of a one-shot tree), without gaps, in commit order; `Record.id` is opaq
 
 import hashlib
 import re
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Final, Generic, TypeVar
 
 from actum.base.checks import Identifier, Instant, refuse
 from actum.base.errors import InvalidCursor, TooLarge, shortened
@@ -16,7 +16,8 @@ from actum.records.types import is_record_type
 
 T = TypeVar("T")
 
-_RECORD_ID = re.compile(r"([0-9a-f]{16})-(0|[1-9][0-9]{0,17})", re.ASCII)
+SCOPE_DIGITS: Final = 16
+_RECORD_ID = re.compile(rf"([0-9a-f]{{{SCOPE_DIGITS}}})-(0|[1-9][0-9]{{0,17}})", re.ASCII)
 
 
 def record_type(path: str, value: object) -> str:
@@ -82,7 +83,7 @@ class Page(Value, Generic[T]):
 def scope_digest(*, session_id: str | None, root_run_id: str | None) -> str:
     """The name of a scope inside record ids: 16 hexadecimal digits that tell nothing else about it."""
     kind, name = ("session", session_id) if session_id is not None else ("run", root_run_id)
-    return hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()[:SCOPE_DIGITS]
 
 
 def record_id(digest: str, position: int) -> str:

@@ -1,0 +1,50 @@
+"""Turns: one user input and all that answers it. A transcript is shortened by whole turns, or not at all."""
+
+from collections.abc import Sequence
+
+from actum.base.checks import refuse
+from actum.base.errors import Finding, TranscriptError
+from actum.messages.message import Message, Role
+from actum.transcript.validate import validate_planner_transcript
+
+
+def leading(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The system messages at the beginning; they belong to no turn, and stand in front of any choice of turns."""
+    end = next((i for i, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
+    return tuple(messages[:end])
+
+
+def turns(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
+    """The transcript cut at its user messages without results; without the leading system messages.
+
+    `leading(messages)` and the turns put together again are the transcript. What stands before the first such user
+    message (an assistant's welcome) is a first turn of its own. A lawful transcript is cut into lawful turns.
+    """
+    cut: list[list[Message]] = []
+    for message in messages[len(leading(messages)) :]:
+        if not cut or begins_turn(message):
+            cut.append([])
+        cut[-1].append(message)
+    return tuple(tuple(turn) for turn in cut)
+
+
+def begins_turn(message: Message) -> bool:
+    """Whether the message is an input: the user's, and no answer to tool uses."""
+    return message.role is Role.USER and not message.tool_results
+
+
+def keep_newest_turns(messages: Sequence[Message], count: int) -> tuple[Message, ...]:
+    """The leading system messages and the newest `count` whole turns; all of them when there are no more.
+
+    The answer is lawful and, behind the system messages, begins with a user message without results; so a welcome
+    before the first input is left out. Raises TranscriptError for a transcript that breaks the law, or that holds no
+    turn to keep and therefore cannot be trimmed; InvalidValue for a count below 1.
+    """
+    if type(count) is not int or count < 1:
+        raise refuse("count", count, "is a whole number of turns from 1")
+    validate_planner_transcript(messages)
+    whole = [turn for turn in turns(messages) if begins_turn(turn[0])]
+    if not whole and len(messages) > len(leading(messages)):
+        rule = "cannot be trimmed: no user message without results begins a turn"
+        raise TranscriptError(findings=(Finding(rule=rule, message_index=len(leading(messages))),))
+    return (*leading(messages), *(message for turn in whole[-count:] for message in turn))
