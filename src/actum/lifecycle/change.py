@@ -1,4 +1,4 @@
-"""What a decision reads (Keys, Seen) and what it writes (Change). Data only; a store moves it and looks into none of it."""
+"""What a decision reads (Keys, Seen) and what it writes (Change). Data only: a store moves it and decides nothing."""
 
 import hashlib
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ class Keys:
     `scope` names the scope where its records go when the command itself tells it; else it is the scope of the run
     `scope_of`. That scope is locked before anything is read. Read are: the scope's session with the run that is its
     head, the rows of `runs`, the parents of `parents_of`, the records stored under `records`, the checkpoint of
-    `suspension_of`; with `running`, the id of any running run of the scope.
+    `suspension_of`; with `running`, the id of any running run of the scope; what `consumer` has handled of the scope.
     """
 
     scope: Scope | None = None
@@ -89,6 +89,7 @@ class Keys:
     records: tuple[tuple[str, str], ...] = ()
     suspension_of: str | None = None
     running: bool = False
+    consumer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Seen:
     records: Mapping[tuple[str, str], Record] = field(default_factory=dict)
     suspension: Suspension | None = None
     running_run_id: str | None = None
+    advanced: int = 0
     hidden: frozenset[tuple[str, str]] = frozenset()
 
     def within(self, tenant: str) -> "Seen":

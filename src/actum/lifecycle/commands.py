@@ -8,7 +8,6 @@ from actum.base.value import Value
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, StartOutcome, Suspension
 from actum.records.record import Follows, HistoryRef, NewRecord
 
-
 R = TypeVar("R")
 
 
@@ -235,12 +234,8 @@ WorkerCommand: TypeAlias = (
     | RepairRunTerminal
     | TakeRun
 )
-AdminCommand: TypeAlias = (
-    CreateSession | SetSessionMetadata | EndSession | PurgeSession | PurgeOneShot | Advance
-)
+AdminCommand: TypeAlias = CreateSession | SetSessionMetadata | EndSession | PurgeSession | PurgeOneShot | Advance
 Command: TypeAlias = WorkerCommand | AdminCommand
 CountBy = Literal["status", "agent_id", "session_id", "tenant"]
 
-Result: TypeAlias = (
-    Started | tuple[Appended, ...] | Changed | Repaired | Taken | Session | None
-)
+Result: TypeAlias = Started | tuple[Appended, ...] | Changed | Repaired | Taken | Session | None

@@ -40,9 +40,7 @@ class StartOutcome(StrEnum):
 # There is no `pending`: a run exists when its start is stored. A suspended run's answer starts a new run.
 MOVES: Final[dict[RunStatus | None, frozenset[RunStatus]]] = {
     None: frozenset({RunStatus.RUNNING, RunStatus.CANCELED}),
-    RunStatus.RUNNING: frozenset(
-        {RunStatus.SUSPENDED, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELED}
-    ),
+    RunStatus.RUNNING: frozenset({RunStatus.SUSPENDED, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELED}),
     RunStatus.SUSPENDED: frozenset(),
     RunStatus.COMPLETED: frozenset(),
     RunStatus.FAILED: frozenset(),

@@ -1,7 +1,7 @@
 """The few verbs a database supplies. It moves rows; it decides nothing, and it contains no `if` about a run's state.
 
-Work is a plain function that the backend calls inside one transaction, on a thread of its choice: `see`, then the rules,
-then `apply`. A backend therefore never holds a transaction over an await, and both kinds of database run the same steps.
+Work is a plain function that the backend calls inside one transaction, on a thread of its choice: `see`, then the
+rules, then `apply`. So a backend never holds a transaction over an await, and every database runs the same steps.
 """
 
 from collections.abc import Callable, Mapping
@@ -104,7 +104,7 @@ class Reader(Protocol):
         ...
 
     def behind(self, consumer: str, limit: int, tenant: str | None) -> tuple[ScopeBehind, ...]:
-        """Scopes whose last position is beyond what the consumer has handled, at most `limit`, in the order of their creation."""
+        """At most `limit` scopes whose last position is beyond what the consumer has handled, oldest scope first."""
         ...
 
     def advanced(self, consumer: str, scope: Scope) -> int:

@@ -24,7 +24,7 @@ class Store(ABC):
 
     @abstractmethod
     async def execute(self, command: c.Operation[R]) -> R:
-        """The command in one transaction. Raises ContractError for what the rules refuse, StoreUnavailable for the machine."""
+        """The command in one transaction. Raises ContractError when the rules refuse it, else StoreUnavailable."""
 
     async def start_root_run(self, command: c.RootRunStart) -> c.Started:
         """Run and `run_started`; in an ended session also its canceled end, outcome `stop`."""
@@ -236,6 +236,10 @@ class SessionAdmin(ABC):
 
 class OwnedStore(Store, SessionAdmin):
     """A store of this process: both interfaces, and the proof that a process lives."""
+
+    @abstractmethod
+    def bound(self, tenant: str) -> "OwnedStore":
+        """This store as one tenant sees it; what it creates is that tenant's own."""
 
     @abstractmethod
     def hold_owner(self) -> AbstractAsyncContextManager[str]:

@@ -1,0 +1,183 @@
+"""Reading lists: arguments checked, pages cut at their bounds, history chains walked. One place for every backend."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from actum.base.checks import identifier, labels, refuse
+from actum.base.errors import InvalidCursor, shortened
+from actum.base.limits import PAGE_BYTES, PAGE_ITEMS
+from actum.base.value import Json, Value
+from actum.lifecycle.change import Keys, RunRow, Scope, Seen
+from actum.lifecycle.rows import run_row
+from actum.records.record import Page, Record, position_of
+from actum.records.types import TRANSCRIPT_TYPES, RecordType, is_record_type
+from actum.storage.backend import Reader, RecordQuery, Slice
+from actum.storage.cursors import list_cursor
+
+T = TypeVar("T", bound=Value)
+Row = TypeVar("Row")
+
+_TRANSCRIPT = tuple(sorted(str(kind) for kind in TRANSCRIPT_TYPES))
+
+
+def checked_limit(limit: int) -> int:
+    """A page's number of items, 1 to 1,000."""
+    if type(limit) is not int or not 1 <= limit <= PAGE_ITEMS:
+        raise refuse("limit", limit, f"is a whole number from 1 to {PAGE_ITEMS}")
+    return limit
+
+
+def checked_types(types: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Record types to list; None is every type."""
+    if types is None:
+        return None
+    if isinstance(types, str):
+        raise refuse("types", types, "is a list of record types")
+    for i, name in enumerate(types):
+        if type(name) is not str and not isinstance(name, RecordType):
+            raise refuse(f"types[{i}]", name, "is text")
+        if not is_record_type(name):
+            raise refuse(f"types[{i}]", name, "is a record type")
+    return tuple(dict.fromkeys(str(name) for name in types))
+
+
+def checked_filters(wanted: Mapping[str, str] | None, path: str) -> dict[str, str]:
+    """Labels or metadata that an item must have, every one."""
+    return labels(path, dict(wanted)) if wanted is not None else {}
+
+
+def checked_choice(path: str, wanted: str | None, choices: Sequence[str]) -> str | None:
+    """One of a closed set, or None."""
+    if wanted is not None and wanted not in choices:
+        raise refuse(path, wanted, "is one of " + ", ".join(choices))
+    return None if wanted is None else str(wanted)
+
+
+def record_page(
+    reader: Reader,
+    scope: Scope,
+    cursor: str | None,
+    limit: int,
+    *,
+    run_id: str | None = None,
+    types: tuple[str, ...] | None = None,
+) -> Page[Record]:
+    """A page of one scope's records. The cursor is the last position that the read saw, not the last match."""
+    after = 0 if cursor is None else position_of(cursor, scope.digest)
+    found = reader.records(RecordQuery(scope=scope, run_id=run_id, after=after, types=types, limit=limit))
+    _reached(cursor, after, found)
+    return Page(
+        items=found.records,
+        cursor=found.records[-1].id if found.more else scope.record_id(found.last),
+        more=found.more,
+    )
+
+
+def transcript_page(reader: Reader, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:
+    """Transcript records of a run and its history chain, oldest first."""
+    scope = row.scope
+    after = 0 if cursor is None else position_of(cursor, scope.digest)
+    items: list[Record] = []
+    room, last = PAGE_BYTES, after
+    # A history ended before its follower began, so positions grow along the chain.
+    for run_id, ends in reader.chain(row.run.run_id):
+        if ends <= after and run_id != row.run.run_id:
+            continue
+        found = reader.records(
+            RecordQuery(
+                scope=scope,
+                run_id=run_id,
+                after=after,
+                types=_TRANSCRIPT,
+                limit=max(limit - len(items), 1),
+                max_bytes=room,
+            )
+        )
+        _reached(cursor, after, found)
+        last = found.last
+        if found.records and (len(items) >= limit or room <= 0):
+            return Page(items=tuple(items), cursor=items[-1].id, more=True)
+        items += found.records
+        room -= sum(len(record.payload) for record in found.records)
+        if found.more:
+            return Page(items=tuple(items), cursor=items[-1].id, more=True)
+    return Page(items=tuple(items), cursor=scope.record_id(last), more=False)
+
+
+def transcript_page_backwards(reader: Reader, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:
+    """Transcript records of a run and its history chain, newest first; it walks no further than it must."""
+    scope = row.scope
+    before = None if cursor is None else position_of(cursor, scope.digest)
+    items: list[Record] = []
+    room = PAGE_BYTES
+    here: RunRow | None = row
+    while here is not None:
+        found = reader.records(
+            RecordQuery(
+                scope=scope,
+                run_id=here.run.run_id,
+                before=before,
+                types=_TRANSCRIPT,
+                limit=max(limit - len(items), 1),
+                max_bytes=room,
+                backwards=True,
+            )
+        )
+        if found.records and (len(items) >= limit or room <= 0):
+            return Page(items=tuple(items), cursor=items[-1].id, more=True)
+        items += found.records
+        room -= sum(len(record.payload) for record in found.records)
+        if found.more:
+            return Page(items=tuple(items), cursor=items[-1].id, more=True)
+        history = here.run.history
+        here = run_row(_see_run(reader, history.run_id), history.run_id) if history else None
+    return Page(items=tuple(items), cursor=scope.record_id(0), more=False)
+
+
+def value_page(
+    rows: Sequence[Row],
+    limit: int,
+    digest: str,
+    value: Callable[[Row], T],
+    place: Callable[[T], tuple[datetime, str]],
+    after: tuple[datetime, str] | None,
+) -> Page[T]:
+    """A page of sessions or runs out of `limit` + 1 rows; it ends early once its texts pass 8 MiB."""
+    items: list[T] = []
+    room = PAGE_BYTES
+    for row in rows[:limit]:
+        item = value(row)
+        if items and room <= 0:
+            break
+        room -= _text_size(item)
+        items.append(item)
+    return Page(
+        items=tuple(items),
+        cursor=list_cursor(digest, place(items[-1]) if items else after),
+        more=len(rows) > len(items),
+    )
+
+
+def filters_of(**given: Json) -> dict[str, Json]:
+    """The filters of a list as its cursor carries them."""
+    return {name: value for name, value in given.items() if value not in (None, {}, [])}
+
+
+def optional_id(path: str, value: str | None) -> str | None:
+    """An identifier to filter by, or None."""
+    return None if value is None else identifier(path, value)
+
+
+def _see_run(reader: Reader, run_id: str) -> Seen:
+    return reader.see(Keys(scope_of=run_id, runs=(run_id,)))
+
+
+def _text_size(item: Value) -> int:
+    texts: Mapping[str, str] = getattr(item, "labels", None) or getattr(item, "metadata", None) or {}
+    return 512 + sum(len(key) + len(text) for key, text in texts.items())
+
+
+def _reached(cursor: str | None, after: int, found: Slice) -> None:
+    if cursor is not None and after > found.last:
+        raise InvalidCursor(cursor=shortened(cursor), rule="names a position that this scope has reached")
