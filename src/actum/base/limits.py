@@ -34,5 +34,7 @@ GROUP_BYTES: Final = 64 * MIB
 
 LOOP_STEPS: Final = 200
 PARALLEL_TOOLS: Final = 64
+# A failure names the first of so many wrong fields and counts the rest: a model corrects what it can read.
+TOOL_ISSUES: Final = 32
 
 SHOWN_CHARS: Final = 80

@@ -39,7 +39,7 @@ class ToolDefinition(Value):
 class ToolContext(Value):
     """Where a call belongs. A tool that asks for a parameter of this type gets it; the model never sees it.
 
-    `attempt` names this try; `idempotency_key` stays the same over all tries of one call: give it to the services behind
+    `attempt` names this try; `idempotency_key` stays the same over all tries of one call: it is for services behind
     the tool.
     """
 
