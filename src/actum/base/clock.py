@@ -1,5 +1,6 @@
 """The only reader of time, identity and chance. Everything else takes them as arguments."""
 
+import asyncio
 import secrets
 import time
 import uuid
@@ -68,3 +69,13 @@ def from_millis(millis: int) -> datetime:
 def random_token() -> str:
     """128 bits of chance as text, for marks that no other process can make by accident."""
     return secrets.token_hex(16)
+
+
+def chance() -> float:
+    """A number from 0 to below 1, for waits that shall not fall together."""
+    return secrets.randbelow(1 << 53) / (1 << 53)
+
+
+async def wait(seconds: float) -> None:
+    """Wait for real. Whatever waits takes this function as an argument, so that a test need not."""
+    await asyncio.sleep(seconds)

@@ -1,6 +1,6 @@
 """The promise of a model client: one request, one response, or the same as a stream."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol, runtime_checkable
 
 from actum.base.errors import ModelError, ProviderError
@@ -27,11 +27,11 @@ class ModelClient(Protocol):
         """The whole answer. A refusal, a filter, a cut answer are responses with that stop, not errors."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The answer in pieces, which `fold` makes the very response that `complete` gives.
 
         Errors come from the iteration. An iteration that ends without a StopChunk was interrupted. Whoever stops early
-        closes the iterator (`contextlib.aclosing`), which ends the network call.
+        closes the generator (`contextlib.aclosing`), which ends the network call.
         """
         ...
 
