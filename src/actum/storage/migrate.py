@@ -1,0 +1,59 @@
+"""Numbered .sql files, each applied once, in order, and known by its hash. A database's own file runs them."""
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from actum.base.errors import NotAStore, SchemaTooNew
+
+_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of a schema. `digest` is the SHA-256 of its text."""
+
+    number: int
+    name: str
+    sql: str
+    digest: str
+
+    def statements(self) -> Iterator[str]:
+        """The statements one by one: a transaction around them is the caller's, which a whole script would end."""
+        statement = ""
+        for line in self.sql.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                yield statement
+                statement = ""
+
+
+@cache
+def migrations(dialect: str) -> tuple[Migration, ...]:
+    """The steps for `dialect` (`sqlite`), from the first; their numbers have no gap."""
+    folder = resources.files("actum.storage") / "sql" / dialect
+    named = sorted((match[0], int(match[1])) for file in folder.iterdir() if (match := _NAME.fullmatch(file.name)))
+    steps = []
+    for name, number in named:
+        data = (folder / name).read_bytes()
+        steps.append(Migration(number, name, data.decode(), hashlib.sha256(data).hexdigest()))
+    if [step.number for step in steps] != list(range(1, len(steps) + 1)):
+        raise ValueError(f"the migrations of {dialect} are not numbered 1, 2, 3, …: {[step.name for step in steps]}")
+    return tuple(steps)
+
+
+def pending(steps: tuple[Migration, ...], applied: Mapping[int, str], location: str) -> tuple[Migration, ...]:
+    """The steps that a store still lacks; `applied` holds the digest of each one that it has.
+
+    Raises SchemaTooNew when it has more than we know, NotAStore when one of them was another text.
+    """
+    if applied and max(applied) > len(steps):
+        raise SchemaTooNew(found=max(applied), supported=len(steps))
+    for step in steps[: len(applied)]:
+        if applied.get(step.number) != step.digest:
+            raise NotAStore(location=location, reason=f"its schema was not made by {step.name} as this Actum knows it")
+    return steps[len(applied) :]

@@ -1,0 +1,95 @@
+"""The rows in one SQLite file: one thread that writes, a few that read, any number of processes.
+
+A command is answered after its commit is on the disk. Readers see one state each and never hold up the writer.
+A store does not survive a fork: in the child every call is refused, and the file stays the parent's.
+"""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from actum.base.errors import StoreUnavailable
+from actum.storage.backend import Reader, Transaction
+from actum.storage.owners import FileOwners, Owners
+from actum.storage.sqlite_file import Connect, SQLiteFile
+from actum.storage.sqlite_threads import Crew, Job, Queue, deliver, told
+from actum.storage.sqlite_view import SQLiteView
+from actum.storage.sqlite_writer import writer
+
+T = TypeVar("T")
+
+_READERS: Final = 2
+
+
+class SQLiteBackend:
+    """A backend in a file. Made by `open`; used from any event loop and thread of this process."""
+
+    def __init__(self, file: SQLiteFile) -> None:
+        self._file = file
+        self._process = os.getpid()
+        self._writer = writer(file)
+        self._readers = Crew("actum-sqlite-reader", _READERS, file, "ro", partial(_serve_reads, file))
+        self._owners = FileOwners(file.beside("-owners"))
+
+    @classmethod
+    async def open(cls, path: Path | str, *, connect: Connect = sqlite3.connect) -> "SQLiteBackend":
+        """The store in the file `path`, which is made when it is not there; `connect` opens connections.
+
+        Raises NotAStore, SchemaTooNew, StoreUnavailable.
+        """
+        file = SQLiteFile(Path(path), connect)
+        await asyncio.to_thread(file.prepare)
+        return cls(file)
+
+    @property
+    def owners(self) -> Owners:
+        """Who holds owner ids of this store: locks on files in the folder `…-owners` beside it."""
+        return self._owners
+
+    async def write(self, work: Callable[[Transaction], T], size: int) -> T:
+        """`work` in a transaction that it may share with others; its answer after the commit."""
+        self._require_own_process()
+        answer: T = await self._writer.ask(work, size)
+        return answer
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """`work` on one state of the rows."""
+        self._require_own_process()
+        answer: T = await self._readers.ask(work)
+        return answer
+
+    async def close(self) -> None:
+        """Stores what was accepted, then closes the file."""
+        if self._process == os.getpid():
+            await asyncio.to_thread(self._readers.stop)
+            await asyncio.to_thread(self._writer.stop)
+
+    def _require_own_process(self) -> None:
+        if self._process != os.getpid():
+            raise StoreUnavailable(
+                reason="this store was opened before a fork; only the parent may use it, so open stores after forking"
+            )
+
+
+def _serve_reads(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, first: Job) -> None:
+    """Job after job until the queue ends, each on one state of the rows, with no transaction in between."""
+    job: Job | None = first
+    while job is not None:
+        if not job.future.cancelled():
+            try:
+                connection.execute("BEGIN")
+                try:
+                    value = job.work(SQLiteView(connection))
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
+                deliver([(job, None, told(error, file))])
+            else:
+                deliver([(job, value, None)])
+                del value
+        job = waiting.get()

@@ -1,0 +1,240 @@
+"""The file of an SQLite store: what it must be, how it is opened, and how it comes to its schema."""
+
+import os
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import quote
+
+from actum.base.errors import ActumError, NotAStore, SchemaTooNew, StoreUnavailable
+from actum.storage.locks import FileLock
+from actum.storage.migrate import Migration, migrations, pending
+
+Connect: TypeAlias = Callable[..., sqlite3.Connection]
+# How a file is opened: to read, to read and write, or to be made as well.
+Mode: TypeAlias = Literal["ro", "rw", "rwc"]
+
+# "Actm": tells our files from those of other applications. It stands in the header of every store.
+APPLICATION_ID: Final = 0x4163746D
+BUSY_TIMEOUT_S: Final = 10.0
+_MAGIC: Final = b"SQLite format 3\0"
+_STATEMENTS_KEPT: Final = 256
+_PAGE_BYTES: Final = 4096
+_MIGRATIONS: Final = (
+    "CREATE TABLE IF NOT EXISTS migrations "
+    "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
+)
+# The log is folded into the file after so many pages: rarer folds cost fewer syncs, and 16 MiB of log are no burden.
+_LOG_PAGES: Final = 2048
+
+# SQLite remembers in the process which locks it holds. A forked child inherits that memory without the locks, so
+# no connection of a child may be used, closed or newly opened on a file that the parent had open.
+_guard = threading.Lock()
+_opened: Counter[tuple[int, int]] = Counter()
+_inherited: set[tuple[int, int]] = set()
+
+
+def _forked() -> None:
+    _inherited.update(_opened)
+    _opened.clear()
+    _guard.release()
+
+
+os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forked)
+
+
+class SQLiteFile:
+    """One database file, with the lock file beside it that makes writing processes take turns."""
+
+    def __init__(self, path: Path, connect: Connect = sqlite3.connect) -> None:
+        self.path = path.absolute()
+        self._connect = connect
+
+    @property
+    def lock(self) -> FileLock:
+        """The lock whose holder writes. Each holder asks for its own; it is held by one of them."""
+        return FileLock(self.beside("-lock"))
+
+    def beside(self, ending: str) -> Path:
+        """The path of a file or folder that belongs to this store."""
+        return self.path.with_name(self.path.name + ending)
+
+    def prepare(self) -> None:
+        """Makes the store when there is none, and brings its schema up to date.
+
+        Raises NotAStore and SchemaTooNew without having changed the file, StoreUnavailable for the machine.
+        """
+        if not self.path.parent.is_dir():
+            raise StoreUnavailable(reason=f"there is no directory {self.path.parent}; make it first")
+        self._judge_header()
+        lock = self.lock
+        fresh = not lock.path.exists()
+        lock.acquire()
+        try:
+            with translated(self.path):
+                self._judge_content()
+                with self.connected("rwc") as connection:
+                    _migrate(connection, migrations("sqlite"), str(self.path))
+        except (NotAStore, SchemaTooNew):
+            lock.release(remove=fresh)
+            raise
+        finally:
+            lock.close()
+
+    @contextmanager
+    def connected(self, mode: Mode) -> Iterator[sqlite3.Connection]:
+        """A connection for this thread, closed at the end. Raises sqlite3.Error."""
+        connection = self._connect(
+            f"file:{quote(str(self.path))}?mode={mode}",
+            uri=True,
+            timeout=BUSY_TIMEOUT_S,
+            isolation_level=None,
+            cached_statements=_STATEMENTS_KEPT,
+        )
+        inode = None
+        try:
+            inode = self._note()
+            _settle(connection, readonly=mode == "ro")
+            yield connection
+        finally:
+            connection.close()
+            if inode is not None:
+                with _guard:
+                    _opened[inode] -= 1
+                    if not _opened[inode]:
+                        del _opened[inode]
+
+    def inode(self) -> tuple[int, int] | None:
+        """Which file the path leads to now; None when it leads nowhere."""
+        try:
+            return _inode(self.path)
+        except FileNotFoundError:
+            return None
+
+    def _note(self) -> tuple[int, int]:
+        with _guard:
+            inode = _inode(self.path)
+            _opened[inode] += 1
+            return inode
+
+    def _judge_header(self) -> None:
+        """Refuses what the first bytes tell, before anything is made beside it."""
+        try:
+            if self.path.is_dir():
+                raise NotAStore(location=str(self.path), reason="it is a directory")
+            if _inode(self.path) in _inherited:
+                raise StoreUnavailable(
+                    reason="this process was forked while its parent had the store open; start it anew (spawn) instead"
+                )
+            with self.path.open("rb") as file:
+                header = file.read(72)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreUnavailable(reason=f"cannot read {self.path}: {error.strerror}") from error
+        if header and not header.startswith(_MAGIC):
+            raise NotAStore(location=str(self.path), reason="it is no SQLite database")
+        if int.from_bytes(header[68:72]) not in (0, APPLICATION_ID):
+            raise NotAStore(location=str(self.path), reason="it belongs to another application")
+
+    def _judge_content(self) -> None:
+        """Refuses another application's database, reading only."""
+        if not self.path.exists() or not self.path.stat().st_size:
+            return
+        with self.connected("ro") as connection:
+            mark = connection.execute("PRAGMA application_id").fetchone()[0]
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if mark != APPLICATION_ID and (mark or tables):
+            raise NotAStore(location=str(self.path), reason="it belongs to another application")
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    status = os.stat(path)  # noqa: PTH116 - asked before each commit, and a Path takes twice as long
+    return status.st_dev, status.st_ino
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """What the machine says, as errors of the contract."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise unavailable(error, path) from error
+
+
+def unavailable(error: sqlite3.Error, path: Path) -> ActumError:
+    """The error of the contract for an error of SQLite."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_NOTADB:
+        return NotAStore(location=str(path), reason="it is no SQLite database")
+    return StoreUnavailable(reason=f"{path.name}: {error}")
+
+
+def _settle(connection: sqlite3.Connection, *, readonly: bool) -> None:
+    """The settings that each connection needs for itself."""
+    settings = ["temp_store = MEMORY", "cache_size = -16384"]
+    if readonly:
+        settings.append("query_only = ON")
+    else:
+        # FULL: a commit that was answered is on the disk. secure_delete: what was erased is gone from the file.
+        settings += ["synchronous = FULL", "secure_delete = ON", f"wal_autocheckpoint = {_LOG_PAGES}"]
+    for setting in settings:
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _migrate(connection: sqlite3.Connection, steps: tuple[Migration, ...], location: str) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(steps):
+        raise SchemaTooNew(found=version, supported=len(steps))
+    if not version:
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+    applied: dict[int, str] = {}
+    if version:
+        applied = dict(connection.execute("SELECT number, digest FROM migrations WHERE number <= ?", (version,)))
+    todo = pending(steps, applied, location)
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise StoreUnavailable(reason="this place cannot hold a write-ahead log; use a local disk")
+    for step in todo:
+        _apply(connection, step)
+    _compare(connection, steps, location)
+
+
+def _apply(connection: sqlite3.Connection, step: Migration) -> None:
+    """One step in one transaction, with its stamp."""
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        connection.execute(_MIGRATIONS)
+        for statement in step.statements():
+            connection.execute(statement)
+        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (step.number, step.name, step.digest))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {step.number}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _compare(connection: sqlite3.Connection, steps: tuple[Migration, ...], location: str) -> None:
+    """Refuses a store whose tables are not those that its stamp promises. Other tables may stand beside them."""
+    found = _schema(connection)
+    model = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for step in steps:
+            for statement in step.statements():
+                model.execute(statement)
+        wanted = _schema(model)
+    finally:
+        model.close()
+    for name, text in wanted.items():
+        if found.get(name) != text:
+            reason = f"its `{name}` is not as version {len(steps)} of the schema makes it"
+            raise NotAStore(location=location, reason=reason)
+
+
+def _schema(connection: sqlite3.Connection) -> dict[str, Any]:
+    return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%'"))

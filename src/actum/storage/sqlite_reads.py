@@ -1,0 +1,200 @@
+"""Single rows and slices of records out of SQLite."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from actum.lifecycle.change import Found, FoundRun, RunRow, Scope, Tombstone, tombstone_digest
+from actum.lifecycle.states import Suspension
+from actum.records.record import Record
+from actum.storage.backend import RecordQuery, Slice
+from actum.storage.slices import slice_of
+from actum.storage.sqlite_rows import (
+    RECORD_COLUMNS,
+    RUN_COLUMNS,
+    SESSION_COLUMNS,
+    TRANSCRIPT_NUMBERS,
+    Row,
+    digest_of,
+    record_of,
+    run_of,
+    session_of,
+    type_number,
+)
+
+_RUN: Final = (
+    f"SELECT {RUN_COLUMNS}, {SESSION_COLUMNS} FROM runs AS r JOIN scopes AS s ON s.scope = r.scope "  # noqa: S608 - names of columns, written here
+    "LEFT JOIN sessions AS e ON e.scope = r.scope WHERE r.run_id = ?"
+)
+_RUN_WIDTH: Final = RUN_COLUMNS.count(",") + 1
+_SESSION: Final = (
+    f"SELECT s.scope, s.position, {SESSION_COLUMNS} FROM scopes AS s JOIN sessions AS e ON e.scope = s.scope "  # noqa: S608 - as above
+    "WHERE s.session_id = ?"
+)
+_RECORD: Final = f"SELECT {RECORD_COLUMNS} FROM records AS c WHERE c.run = ? AND c.event_key = ?"  # noqa: S608 - as above
+_CHAIN: Final = """
+WITH RECURSIVE chain (run_id, earlier, ends, depth) AS (
+    SELECT run_id, history_run_id, end_position, 0 FROM runs WHERE run_id = ?
+    UNION ALL
+    SELECT r.run_id, r.history_run_id, r.end_position, depth + 1
+    FROM chain CROSS JOIN runs AS r WHERE r.run_id = chain.earlier
+)
+SELECT run_id, ifnull(ends, 9223372036854775807) FROM chain ORDER BY depth DESC
+"""
+
+
+class SQLiteFacts:
+    """The single rows that one look asks for; what a row told about its scope is not asked again.
+
+    `numbers` gives the integers (run, scope) of the runs that were seen. They hold for the whole transaction.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, numbers: dict[str, tuple[int, int]]) -> None:
+        self._connection = connection
+        self._numbers = numbers
+        self._runs: dict[str, RunRow] = {}
+        self._sessions: dict[str, Row] = {}
+        self._positions: dict[tuple[str | None, str | None], int] = {}
+
+    def run(self, run_id: str) -> FoundRun | None:
+        """The run's row, or its tombstone."""
+        row = self._connection.execute(_RUN, (run_id,)).fetchone()
+        if row is None:
+            return self._tombstone("run", run_id)
+        found = run_of(row[:_RUN_WIDTH])
+        self._runs[run_id] = found
+        self._numbers[run_id] = row[0], row[1]
+        self._positions[row[2], row[3]] = row[4]
+        if row[2] is not None:
+            self._sessions[row[2]] = row[_RUN_WIDTH:]
+        return found
+
+    def session(self, session_id: str) -> Found | None:
+        """The session's row, or its tombstone."""
+        known = self._sessions.get(session_id)
+        if known is not None:
+            return session_of(known)
+        row = self._connection.execute(_SESSION, (session_id,)).fetchone()
+        if row is None:
+            return self._tombstone("session", session_id)
+        self._positions[session_id, None] = row[1]
+        return session_of(row[2:])
+
+    def position(self, scope: Scope) -> int:
+        """The scope's last position; 0 for a scope that is not there."""
+        known = self._positions.get((scope.session_id, scope.root_run_id))
+        if known is not None:
+            return known
+        row = scope_row(self._connection, scope)
+        return 0 if row is None else row[1]
+
+    def record(self, run_id: str, event_key: str) -> Record | None:
+        """The record stored under this key."""
+        found = self._runs.get(run_id) or self.run(run_id)
+        if not isinstance(found, RunRow):
+            return None
+        row = self._connection.execute(_RECORD, (self._numbers[run_id][0], event_key)).fetchone()
+        if row is None:
+            return None
+        run = found.run
+        return record_of(row, run_id, run.agent_id, run.session_id, digest_of(run.session_id, found.root_run_id))
+
+    def suspension(self, run_id: str) -> Suspension | None:
+        """The run's checkpoint."""
+        row = self._connection.execute(
+            "SELECT suspension_id, data FROM checkpoints WHERE run = (SELECT run FROM runs WHERE run_id = ?)", (run_id,)
+        ).fetchone()
+        return None if row is None else Suspension(suspension_id=row[0], data=row[1])
+
+    def running(self, scope: Scope) -> str | None:
+        """The first running run of the scope."""
+        where = scope_row(self._connection, scope)
+        row = (
+            where
+            and self._connection.execute(
+                "SELECT run_id FROM runs INDEXED BY runs_by_scope WHERE scope = ? AND status = 'running' "
+                "ORDER BY started, run_id LIMIT 1",
+                (where[0],),
+            ).fetchone()
+        )
+        return row[0] if row else None
+
+    def advanced(self, consumer: str, scope: Scope) -> int:
+        """The position that the consumer has handled; 0 when it has handled nothing."""
+        where = scope_row(self._connection, scope)
+        row = (
+            where
+            and self._connection.execute(
+                "SELECT position FROM consumers WHERE consumer = ? AND scope = ?", (consumer, where[0])
+            ).fetchone()
+        )
+        return row[0] if row else 0
+
+    def _tombstone(self, kind: str, name: str) -> Tombstone | None:
+        row = self._connection.execute(
+            "SELECT tenant_digest FROM tombstones WHERE kind = ? AND digest = ?",
+            (kind, bytes.fromhex(tombstone_digest(kind, name))),
+        ).fetchone()
+        return None if row is None else Tombstone(row[0] and row[0].hex())
+
+
+def scope_row(connection: sqlite3.Connection, scope: Scope) -> tuple[int, int] | None:
+    """The scope's integer and its last position."""
+    row: tuple[int, int] | None = connection.execute(
+        "SELECT scope, position FROM scopes WHERE session_id = ?"
+        if scope.session_id is not None
+        else "SELECT scope, position FROM scopes WHERE root_run_id = ?",
+        (scope.session_id if scope.session_id is not None else scope.root_run_id,),
+    ).fetchone()
+    return row
+
+
+def records_of(connection: sqlite3.Connection, query: RecordQuery) -> Slice:
+    """A slice of one scope's records; empty for a scope that is not there."""
+    where = scope_row(connection, query.scope)
+    if where is None:
+        return Slice((), more=False, last=0)
+    statement, values = record_statement(query, where[0])
+    digest = digest_of(query.scope.session_id, query.scope.root_run_id)
+    rows: Iterable[Row] = connection.execute(statement, values)
+
+    def found() -> Iterator[Record]:
+        for row in rows:
+            yield record_of(row[:6], row[6], row[7], query.scope.session_id, digest)
+
+    return slice_of(found(), query, last=where[1])
+
+
+def record_statement(query: RecordQuery, scope: int) -> tuple[str, list[int | str]]:
+    """The statement for a slice and its values: by the run's index when a run is named, else by the scope's."""
+    values: list[int | str] = [query.after]
+    terms = ["c.position > ?"]
+    index = "records_by_position"
+    if query.before is not None:
+        terms.append("c.position < ?")
+        values.append(query.before)
+    if query.run_id is None:
+        terms.append("c.scope = ?")
+        values.append(scope)
+    else:
+        index = "records_by_run"
+        terms.append("c.run = (SELECT run FROM runs WHERE run_id = ? AND scope = ?)")
+        values.extend((query.run_id, scope))
+    if query.types is not None:
+        numbers = [type_number(name) for name in dict.fromkeys(query.types)]
+        if query.run_id is not None and numbers and TRANSCRIPT_NUMBERS.issuperset(numbers):
+            index = "records_of_transcript"
+            terms.append("c.type IN (6, 7)")
+        terms.append(f"c.type IN ({', '.join('?' * len(numbers))})")
+        values.extend(numbers)
+    order = "DESC" if query.backwards else "ASC"
+    values.append(query.limit + 1)
+    return (
+        f"SELECT {RECORD_COLUMNS}, r.run_id, r.agent_id FROM records AS c INDEXED BY {index} "  # noqa: S608 - every part is written here
+        f"CROSS JOIN runs AS r WHERE {' AND '.join(terms)} AND r.run = c.run ORDER BY c.position {order} LIMIT ?"
+    ), values
+
+
+def chain_of(connection: sqlite3.Connection, run_id: str) -> tuple[tuple[str, int], ...]:
+    """The run and the runs of its history chain, oldest first, with the positions of their end records."""
+    return tuple(connection.execute(_CHAIN, (run_id,)))

@@ -1,0 +1,217 @@
+"""Rows of SQLite to values and back. What is stored was checked when it was written, so nothing is checked again."""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from actum.base.clock import from_millis, to_millis
+from actum.lifecycle.change import Placed, RunRow, SessionRow
+from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, StartOutcome
+from actum.records.record import HistoryRef, Record, record_id, scope_digest
+from actum.records.types import TRANSCRIPT_TYPES, RecordType
+
+Row: TypeAlias = tuple[Any, ...]
+
+# The numbers stand in files: a new type takes the next one, and none is ever given another meaning.
+TYPE_NUMBERS: Final[dict[str, int]] = {
+    RecordType.RUN_STARTED: 1,
+    RecordType.RUN_SUSPENDED: 2,
+    RecordType.RUN_COMPLETED: 3,
+    RecordType.CHILD_RUN_LINKED: 4,
+    RecordType.CANCELLATION_INTENT: 5,
+    RecordType.TRANSCRIPT_MESSAGES_SEEDED: 6,
+    RecordType.TRANSCRIPT_MESSAGES_APPENDED: 7,
+    RecordType.RUN_REQUESTED: 8,
+    RecordType.RUN_PHASE_CHANGED: 9,
+    RecordType.PLAN_DECIDED: 10,
+    RecordType.MODEL_RESPONDED: 11,
+    RecordType.TOOL_CALL_SCHEDULED: 12,
+    RecordType.TOOL_CALL_STARTED: 13,
+    RecordType.TOOL_RESULT_RECEIVED: 14,
+    RecordType.TOOL_AUTHORIZATION: 15,
+    RecordType.INPUT_REQUESTED: 16,
+    RecordType.INPUT_ANSWERED: 17,
+    RecordType.TURN_SUPERSEDED: 18,
+    RecordType.PROMPT_RENDERED: 19,
+    RecordType.HISTORY_COMPRESSED: 20,
+    RecordType.POLICY_DECISION: 21,
+    RecordType.PLANNER_NOTE: 22,
+    RecordType.USAGE: 23,
+}
+_TYPE_NAMES: Final[dict[int, str]] = {number: str(name) for name, number in TYPE_NUMBERS.items()}
+TRANSCRIPT_NUMBERS: Final = frozenset(TYPE_NUMBERS[name] for name in TRANSCRIPT_TYPES)
+
+_RUN_STATUS: Final = {status.value: status for status in RunStatus}
+_SESSION_STATUS: Final = {status.value: status for status in SessionStatus}
+_OUTCOME: Final = {outcome.value: outcome for outcome in StartOutcome}
+
+RUN_COLUMNS: Final = (
+    "r.run, r.scope, s.session_id, s.root_run_id, s.position, "
+    "r.run_id, r.agent_id, r.tenant, r.parent_run_id, r.tool_call_id, r.predecessor_run_id, r.successor_run_id, "
+    "r.chain_id, r.history_run_id, r.history_through, r.status, r.start_outcome, r.started, r.ended, r.end_position, "
+    "r.updated, r.labels, r.cancellation_reason, r.owner, r.start_key, r.link_key, r.cancel_key, r.end_key, r.awaiting"
+)
+SESSION_COLUMNS: Final = (
+    "e.tenant, e.status, e.created, e.ended, e.metadata, e.head_run_id, e.created_digest, e.session_id"
+)
+RECORD_COLUMNS: Final = "c.position, c.type, c.turn_id, c.timestamp, c.event_key, c.payload"
+
+WRITTEN_RUN: Final = (
+    "scope, run_id, agent_id, tenant, parent_run_id, tool_call_id, predecessor_run_id, successor_run_id, chain_id, "
+    "history_run_id, history_through, status, start_outcome, started, ended, end_position, updated, labels, "
+    "cancellation_reason, owner, start_key, link_key, cancel_key, end_key, awaiting"
+)
+WRITTEN_SESSION: Final = "scope, session_id, tenant, status, created, ended, metadata, head_run_id, created_digest"
+WRITTEN_RECORD: Final = "scope, position, run, type, timestamp, event_key, turn_id, payload"
+
+
+@lru_cache(maxsize=4096)
+def digest_of(session_id: str | None, root_run_id: str | None) -> str:
+    """The scope's name inside record ids; hashing it once a scope is enough."""
+    return scope_digest(session_id=session_id, root_run_id=root_run_id)
+
+
+def type_number(name: str) -> int | str:
+    """How a record type is stored: its number, or its own text."""
+    return TYPE_NUMBERS.get(name, name)
+
+
+def run_of(row: Row) -> RunRow:
+    """A row of RUN_COLUMNS as a value."""
+    (
+        _run, _scope, session_id, root_run_id, _position,
+        run_id, agent_id, tenant, parent_run_id, tool_call_id, predecessor_run_id, successor_run_id,
+        chain_id, history_run_id, history_through, status, outcome, started, ended, end_position,
+        updated, labels, cancellation_reason, owner, start_key, link_key, cancel_key, end_key, awaiting,
+    ) = row  # fmt: skip # as the columns stand
+    started_at = from_millis(started)
+    run = Run(
+        run_id=run_id,
+        agent_id=agent_id,
+        session_id=session_id,
+        tenant=tenant,
+        parent_run_id=parent_run_id,
+        tool_call_id=tool_call_id,
+        predecessor_run_id=predecessor_run_id,
+        successor_run_id=successor_run_id,
+        chain_id=chain_id or run_id,
+        history=None if history_run_id is None else HistoryRef(run_id=history_run_id, through=history_through),
+        status=_RUN_STATUS[status],
+        start_outcome=_OUTCOME[outcome],
+        started_at=started_at,
+        ended_at=None if ended is None else from_millis(ended),
+        end_record_id=None if end_position is None else record_id(digest_of(session_id, root_run_id), end_position),
+        updated_at=started_at if updated == started else from_millis(updated),
+        labels={} if labels is None else json.loads(labels),
+        cancellation_reason=cancellation_reason,
+        owner=owner,
+    )
+    return RunRow(
+        run,
+        root_run_id,
+        start_key,
+        link_key,
+        cancel_key,
+        end_key,
+        () if awaiting is None else tuple(json.loads(awaiting)),
+    )
+
+
+def session_of(row: Row) -> SessionRow:
+    """A row of SESSION_COLUMNS as a value."""
+    tenant, status, created, ended, metadata, head_run_id, created_digest, session_id = row
+    session = Session(
+        session_id=session_id,
+        tenant=tenant,
+        status=_SESSION_STATUS[status],
+        created_at=from_millis(created),
+        ended_at=None if ended is None else from_millis(ended),
+        metadata={} if metadata is None else json.loads(metadata),
+        head_run_id=head_run_id,
+    )
+    return SessionRow(session, created_digest)
+
+
+def record_of(row: Row, run_id: str, agent_id: str, session_id: str | None, digest: str) -> Record:
+    """A row of RECORD_COLUMNS as a value; the names are those of its run."""
+    position, kind, turn_id, timestamp, event_key, payload = row
+    return Record(
+        id=record_id(digest, position),
+        event_key=event_key,
+        run_id=run_id,
+        agent_id=agent_id,
+        session_id=session_id,
+        turn_id=turn_id,
+        type=_TYPE_NAMES[kind] if type(kind) is int else kind,
+        payload=payload,
+        timestamp=from_millis(timestamp),
+    )
+
+
+def run_values(row: RunRow, scope: int) -> Row:
+    """The values for WRITTEN_RUN."""
+    run = row.run
+    return (
+        scope,
+        run.run_id,
+        run.agent_id,
+        run.tenant,
+        run.parent_run_id,
+        run.tool_call_id,
+        run.predecessor_run_id,
+        run.successor_run_id,
+        None if run.chain_id == run.run_id else run.chain_id,
+        None if run.history is None else run.history.run_id,
+        None if run.history is None else run.history.through,
+        run.status.value,
+        run.start_outcome.value,
+        to_millis(run.started_at),
+        None if run.ended_at is None else to_millis(run.ended_at),
+        None if run.end_record_id is None else int(run.end_record_id.rpartition("-")[2]),
+        to_millis(run.updated_at),
+        packed(run.labels),
+        run.cancellation_reason,
+        run.owner,
+        row.start_key,
+        row.link_key,
+        row.cancel_key,
+        row.end_key,
+        json.dumps(row.awaiting) if row.awaiting else None,
+    )
+
+
+def session_values(row: SessionRow, scope: int) -> Row:
+    """The values for WRITTEN_SESSION."""
+    session = row.session
+    return (
+        scope,
+        session.session_id,
+        session.tenant,
+        session.status.value,
+        to_millis(session.created_at),
+        None if session.ended_at is None else to_millis(session.ended_at),
+        packed(session.metadata),
+        session.head_run_id,
+        row.created_digest,
+    )
+
+
+def record_values(placed: Placed, scope: int, run: int) -> Row:
+    """The values for WRITTEN_RECORD."""
+    record = placed.record
+    return (
+        scope,
+        placed.position,
+        run,
+        TYPE_NUMBERS.get(record.type, record.type),
+        to_millis(record.timestamp),
+        record.event_key,
+        record.turn_id,
+        record.payload,
+    )
+
+
+def packed(entries: Mapping[str, str]) -> str | None:
+    """Labels or metadata as one text; None for none."""
+    return json.dumps(entries, ensure_ascii=False, sort_keys=True) if entries else None

@@ -1,0 +1,121 @@
+"""Threads that own connections: jobs go in by a queue, answers come back to the event loops that asked."""
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from actum.base.errors import ActumError, StoreUnavailable
+from actum.storage.sqlite_file import Mode, SQLiteFile, unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A piece of work, about how many bytes it writes, and the future that waits for its answer."""
+
+    work: Callable[[Any], Any]
+    size: int
+    future: asyncio.Future[Any]
+
+
+# A job with its answer, or with the error in the answer's place.
+Answer: TypeAlias = tuple[Job, Any, BaseException | None]
+# None is the end of the queue for the thread that takes it.
+Queue: TypeAlias = "queue.SimpleQueue[Job | None]"
+# Works on a first job and on those that wait behind it, until the end of the queue.
+Serve: TypeAlias = Callable[[sqlite3.Connection, Queue, Job], None]
+
+
+class Crew:
+    """At most `size` threads around one queue, each started when it is needed, each with a connection of its own.
+
+    A connection lives only in its thread's frames. A forked child has no such thread, and so can neither use it nor
+    close it by accident, which would take the parent's log away.
+    """
+
+    def __init__(self, name: str, size: int, file: SQLiteFile, mode: Mode, serve: Serve) -> None:
+        self._name = name
+        self._size = size
+        self._file = file
+        self._mode = mode
+        self._serve = serve
+        self._queue: Queue = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._unanswered = 0
+        self._guard = threading.Lock()
+        self._stopped = False
+
+    async def ask(self, work: Callable[[Any], Any], size: int = 0) -> Any:  # noqa: ANN401 - whatever the work gives
+        """The answer of `work`, done by one of the threads. Raises what it raises, or StoreUnavailable."""
+        job = Job(work, size, asyncio.get_running_loop().create_future())
+        with self._guard:
+            if self._stopped:
+                raise StoreUnavailable(reason="the store is closed")
+            if self._unanswered >= len(self._threads) < self._size:
+                thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._unanswered += 1
+            self._queue.put(job)
+        try:
+            return await job.future
+        finally:
+            with self._guard:
+                self._unanswered -= 1
+
+    def stop(self) -> None:
+        """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""
+        with self._guard:
+            if not self._stopped:
+                self._stopped = True
+                for _ in self._threads:
+                    self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        while (job := self._queue.get()) is not None:
+            try:
+                with self._file.connected(self._mode) as connection:
+                    self._serve(connection, self._queue, job)
+                    return
+            except (sqlite3.Error, OSError, ActumError) as error:
+                # It did not open; the next job tries again.
+                deliver([(job, None, told(error, self._file))])
+
+
+def deliver(answers: list[Answer]) -> None:
+    """Hands answers over to their event loops, with one call for each loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
+    for answer in answers:
+        loops.setdefault(answer[0].future.get_loop(), []).append(answer)
+    for loop, theirs in loops.items():
+        # A loop that has closed says so with this error; nobody waits there any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, theirs)
+
+
+def told(error: BaseException, file: SQLiteFile) -> BaseException:
+    """What the caller of a job hears: errors of the machine as those of the contract, any other as it is."""
+    if isinstance(error, sqlite3.Error):
+        return unavailable(error, file.path)
+    if isinstance(error, OSError):
+        return StoreUnavailable(reason=f"{file.path.name}: {error.strerror or error}")
+    return error
+
+
+def _settle(answers: list[Answer]) -> None:
+    for job, value, error in answers:
+        if job.future.done():
+            continue  # the task that waited was canceled; what it asked for is stored all the same
+        if error is None:
+            job.future.set_result(value)
+        elif isinstance(error, StopIteration):
+            # A future cannot carry it: it would silently end the coroutine that awaits.
+            job.future.set_exception(RuntimeError(f"the work raised {error!r}"))
+        else:
+            job.future.set_exception(error)

@@ -1,0 +1,202 @@
+"""A change into SQLite: rows, records, checkpoints; or a scope erased. Runs inside the transaction of its caller."""
+
+import json
+import sqlite3
+from typing import Final
+
+from actum.lifecycle.change import Change, RunRow, Scope, SessionRow, tombstone_digest
+from actum.storage.sqlite_reads import scope_row
+from actum.storage.sqlite_rows import (
+    WRITTEN_RECORD,
+    WRITTEN_RUN,
+    WRITTEN_SESSION,
+    Row,
+    record_values,
+    run_values,
+    session_values,
+)
+
+
+def _insert(table: str, columns: str) -> str:
+    marks = ", ".join("?" * (columns.count(",") + 1))
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - names of this module
+
+
+def _update(table: str, columns: str, key: str) -> str:
+    sets = ", ".join(f"{name.strip()} = ?" for name in columns.split(","))
+    return f"UPDATE {table} SET {sets} WHERE {key} = ?"  # noqa: S608 - names of this module
+
+
+_INSERT_RECORD: Final = _insert("records", WRITTEN_RECORD)
+_INSERT_RUN: Final = _insert("runs", WRITTEN_RUN)
+_UPDATE_RUN: Final = _update("runs", WRITTEN_RUN, "run")
+_INSERT_SESSION: Final = _insert("sessions", WRITTEN_SESSION)
+_UPDATE_SESSION: Final = _update("sessions", WRITTEN_SESSION, "scope")
+
+
+class SQLiteWrites:
+    """Writes changes. `numbers` are the integers (run, scope) of runs that this transaction has seen."""
+
+    def __init__(self, connection: sqlite3.Connection, numbers: dict[str, tuple[int, int]]) -> None:
+        self._connection = connection
+        self._numbers = numbers
+
+    def write(self, change: Change) -> None:
+        """The whole change, in the order in which its rows refer to each other."""
+        if change.purge is not None:
+            self._erase(change.purge)
+        if change.session is not None:
+            self._session(change.session)
+        for row in change.runs:
+            self._run(row)
+        if change.records:
+            self._records(change)
+        if change.suspension is not None:
+            run_id, suspension = change.suspension
+            self._connection.execute(
+                "INSERT INTO checkpoints (run, suspension_id, data) VALUES (?, ?, ?)",
+                (self._run_number(run_id)[0], suspension.suspension_id, suspension.data),
+            )
+        if change.advance is not None and change.scope is not None:
+            consumer, position = change.advance
+            self._connection.execute(
+                "INSERT INTO consumers (consumer, scope, position) VALUES (?, ?, ?) "
+                "ON CONFLICT (consumer, scope) DO UPDATE SET position = excluded.position",
+                (consumer, self._scope_number(change.scope), position),
+            )
+
+    def _session(self, row: SessionRow) -> None:
+        scope = self._scope_number(Scope(row.session.session_id))
+        values = session_values(row, scope)
+        before = self._connection.execute("SELECT created, metadata FROM sessions WHERE scope = ?", (scope,)).fetchone()
+        if before is None:
+            self._connection.execute(_INSERT_SESSION, values)
+            self._index_metadata(values)
+            return
+        self._connection.execute(_UPDATE_SESSION, (*values, scope))
+        if before != (values[4], values[6]):
+            self._forget_metadata(row.session.session_id, *before)
+            self._index_metadata(values)
+
+    def _index_metadata(self, values: Row) -> None:
+        scope, session_id, created, metadata = values[0], values[1], values[4], values[6]
+        self._connection.executemany(
+            "INSERT INTO session_metadata (key, value, created, session_id, scope) VALUES (?, ?, ?, ?, ?)",
+            [(key, value, created, session_id, scope) for key, value in _entries(metadata)],
+        )
+
+    def _forget_metadata(self, session_id: str, created: int, metadata: str | None) -> None:
+        self._connection.executemany(
+            "DELETE FROM session_metadata WHERE key = ? AND value = ? AND created = ? AND session_id = ?",
+            [(key, value, created, session_id) for key, value in _entries(metadata)],
+        )
+
+    def _run(self, row: RunRow) -> None:
+        known = self._connection.execute(
+            "SELECT run, scope, started, labels, awaiting FROM runs WHERE run_id = ?", (row.run.run_id,)
+        ).fetchone()
+        scope = self._scope_number(row.scope) if known is None else known[1]
+        values = run_values(row, scope)
+        now = values[13], values[17], values[24]
+        if known is None:
+            run = self._connection.execute(_INSERT_RUN, values).lastrowid or 0
+            self._index_run(run, row.run.run_id, *now)
+        else:
+            run = known[0]
+            self._connection.execute(_UPDATE_RUN, (*values, run))
+            if known[2:] != now:
+                self._forget_run(row.run.run_id, *known[2:])
+                self._index_run(run, row.run.run_id, *now)
+        self._numbers[row.run.run_id] = run, scope
+
+    def _index_run(self, run: int, run_id: str, started: int, labels: str | None, awaiting: str | None) -> None:
+        self._connection.executemany(
+            "INSERT INTO run_labels (key, value, started, run_id, run) VALUES (?, ?, ?, ?, ?)",
+            [(key, value, started, run_id, run) for key, value in _entries(labels)],
+        )
+        self._connection.executemany(
+            "INSERT INTO run_awaiting (kind, started, run_id, run) VALUES (?, ?, ?, ?)",
+            [(kind, started, run_id, run) for kind in dict.fromkeys(json.loads(awaiting or "[]"))],
+        )
+
+    def _forget_run(self, run_id: str, started: int, labels: str | None, awaiting: str | None) -> None:
+        self._connection.executemany(
+            "DELETE FROM run_labels WHERE key = ? AND value = ? AND started = ? AND run_id = ?",
+            [(key, value, started, run_id) for key, value in _entries(labels)],
+        )
+        self._connection.executemany(
+            "DELETE FROM run_awaiting WHERE kind = ? AND started = ? AND run_id = ?",
+            [(kind, started, run_id) for kind in json.loads(awaiting or "[]")],
+        )
+
+    def _records(self, change: Change) -> None:
+        rows = []
+        scope = 0
+        for placed in change.records:
+            run, scope = self._run_number(placed.record.run_id)
+            rows.append(record_values(placed, scope, run))
+        if len(rows) == 1:
+            self._connection.execute(_INSERT_RECORD, rows[0])
+        else:
+            self._connection.executemany(_INSERT_RECORD, rows)
+        self._connection.execute("UPDATE scopes SET position = ? WHERE scope = ?", (change.records[-1].position, scope))
+
+    def _run_number(self, run_id: str) -> tuple[int, int]:
+        known = self._numbers.get(run_id)
+        if known is None:
+            known = self._connection.execute("SELECT run, scope FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+            self._numbers[run_id] = known
+        return known
+
+    def _scope_number(self, scope: Scope) -> int:
+        row = scope_row(self._connection, scope)
+        if row is not None:
+            return row[0]
+        number = self._connection.execute(
+            "INSERT INTO scopes (session_id, root_run_id) VALUES (?, ?)", (scope.session_id, scope.root_run_id)
+        ).lastrowid
+        return number or 0
+
+    def _erase(self, scope: Scope) -> None:
+        where = scope_row(self._connection, scope)
+        if where is None:
+            return
+        number = where[0]
+        runs = self._connection.execute(
+            "SELECT run, run_id, tenant, started, labels, awaiting FROM runs WHERE scope = ?", (number,)
+        ).fetchall()
+        for _, run_id, _, *indexed in runs:
+            self._forget_run(run_id, *indexed)
+        sessions = self._connection.execute(
+            "SELECT session_id, tenant, created, metadata FROM sessions WHERE scope = ?", (number,)
+        ).fetchall()
+        for session_id, _, *indexed in sessions:
+            self._forget_metadata(session_id, *indexed)
+        self._connection.execute("DELETE FROM records WHERE scope = ?", (number,))
+        self._connection.execute(
+            "DELETE FROM checkpoints WHERE run IN (SELECT run FROM runs WHERE scope = ?)", (number,)
+        )
+        for table in ("consumers", "runs", "sessions", "scopes"):
+            self._connection.execute(f"DELETE FROM {table} WHERE scope = ?", (number,))  # noqa: S608 - names of this line
+        if scope.session_id is None:
+            self._bury("run", [row[1:3] for row in runs])
+        else:
+            self._bury("session", [row[:2] for row in sessions])
+        self._numbers.clear()
+
+    def _bury(self, kind: str, named: list[tuple[str, str | None]]) -> None:
+        self._connection.executemany(
+            "INSERT INTO tombstones (kind, digest, tenant_digest) VALUES (?, ?, ?)",
+            [
+                (
+                    kind,
+                    bytes.fromhex(tombstone_digest(kind, name)),
+                    None if tenant is None else bytes.fromhex(tombstone_digest("tenant", tenant)),
+                )
+                for name, tenant in named
+            ],
+        )
+
+
+def _entries(packed: str | None) -> list[tuple[str, str]]:
+    return [] if packed is None else list(json.loads(packed).items())
