@@ -14,6 +14,10 @@ from actum.base.limits import INTEGER_DIGITS, JSON_DEPTH
 
 # Possessive: it walks a text of 16 MiB without remembering where it has been.
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# msgspec counts the sign as a digit: it reads 4,300 digits, but not behind a minus. Such an integer is shown to it as a
+# number that it gives away as text. No float can be meant by that spelling: it would be out of range.
+_LOWEST = re.compile(_STRINGS.pattern + rb"|(-[0-9]{%d})(?![0-9.eE])" % INTEGER_DIGITS, re.DOTALL)
+_SHOWN = re.compile(rb"-[0-9]{%d}e0" % INTEGER_DIGITS)
 TEN_TO_BOUND: Final = 10**INTEGER_DIGITS
 
 
@@ -61,9 +65,12 @@ def _object_flaw(value: dict[Any, Any], room: int) -> tuple[str, object, str] | 
     for key, item in value.items():
         if type(key) is not str:
             return " key", key, "is text"
-        flaw = (None if key.isascii() else _text_flaw(" key", key)) or _flaw(item, room - 1)
+        flaw = None if key.isascii() else _text_flaw(" key", key)
         if flaw is not None:
-            return (flaw[0] if flaw[0] == " key" else f".{key}{flaw[0]}"), flaw[1], flaw[2]
+            return flaw
+        flaw = _flaw(item, room - 1)
+        if flaw is not None:
+            return f".{key}{flaw[0]}", flaw[1], flaw[2]
     return None
 
 
@@ -84,6 +91,31 @@ def not_too_deep(path: str, data: bytes, limit: int = JSON_DEPTH) -> None:
         depth += 1 if mark in b"[{" else -1
         if depth > limit:
             raise refuse(path, data, f"nests at most {JSON_DEPTH} levels in all")
+
+
+def lowest_shown(data: bytes) -> bytes:
+    """`data` with every negative integer of the greatest length spelled so that `lowest_or_float` meets it."""
+    return _LOWEST.sub(lambda found: found[1] + b"e0" if found[1] else found[0], data)
+
+
+def lowest_hidden(data: bytes) -> bytes:
+    """`data`, which comes from `lowest_shown`, in its first spelling."""
+    return _SHOWN.sub(lambda found: found[0].removesuffix(b"e0"), data)
+
+
+def lowest_or_float(number: str) -> int | float:
+    """The number that a decoder gave away as text. Raises ValueError for one that no float can hold."""
+    if _SHOWN.fullmatch(number.encode()):
+        return int(number.removesuffix("e0"))
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError("Number out of range")
+    return value
+
+
+def shows_lowest(data: bytes) -> bool:
+    """Whether these bytes have such a spelling already, so that nobody could tell it from ours."""
+    return _SHOWN.search(data) is not None
 
 
 def spelling(data: bytes) -> Any:  # noqa: ANN401 - the JSON edge

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from actum.base.checks import instant, refuse, text
-from actum.base.json_values import TEN_TO_BOUND, Pairs, json_value, not_too_deep
+from actum.base.json_values import TEN_TO_BOUND, Pairs, json_value, lowest_hidden, not_too_deep
 from actum.base.limits import CONTENT_DEPTH, INTEGER_DIGITS
 
 Plan = Callable[[str, Any], Any]
@@ -191,6 +191,18 @@ def verbatim_value(path: str, value: Any) -> Any:  # noqa: ANN401 - see conform
         raise refuse(path, data, f"is one JSON value in UTF-8 ({error})") from None
     exact = data.strip(b" \t\r\n")
     return value if isinstance(value, msgspec.Raw) and exact == data else msgspec.Raw(exact)
+
+
+def with_lowest_hidden(value: Any) -> Any:  # noqa: ANN401 - see conform
+    """`value`, decoded from what `lowest_shown` gave, with its verbatim values in their first spelling."""
+    if isinstance(value, msgspec.Raw):
+        return msgspec.Raw(lowest_hidden(bytes(value))) if bytes(value) else value
+    if isinstance(value, tuple):
+        return tuple(with_lowest_hidden(item) for item in value)
+    if isinstance(value, msgspec.Struct):
+        inside = {name: with_lowest_hidden(getattr(value, name)) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **inside)
+    return value
 
 
 def no_surprise(path: str, spelled: Any, value: Any) -> None:  # noqa: ANN401 - see conform

@@ -12,7 +12,7 @@ import msgspec
 
 from actum.base import plans
 from actum.base.errors import InvalidValue, shortened
-from actum.base.json_values import json_value, not_too_deep, spelling
+from actum.base.json_values import json_value, lowest_or_float, lowest_shown, not_too_deep, shows_lowest, spelling
 from actum.base.limits import JSON_DEPTH
 
 # Any value of JSON: None, bool, int, float, str, lists, and dictionaries with text keys.
@@ -115,7 +115,7 @@ def _decoded(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder
         # msgspec does not look into the text of values that it skips or keeps raw.
         data.decode("utf-8")
         not_too_deep("payload", data)
-        value = _decoder(kind).decode(data)
+        value = _read(kind, data)
         # What our own encoder wrote is proved by writing it again; only foreign spellings need the slow look.
         if _encode(value) != data:
             plans.no_surprise("", spelling(data), value)
@@ -128,6 +128,16 @@ def _decoded(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder
     except RecursionError:
         raise _refused("payload", data, f"nests at most {JSON_DEPTH} levels") from None
     return value
+
+
+def _read(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder
+    try:
+        return _decoder(kind).decode(data)
+    except msgspec.ValidationError:
+        shown = lowest_shown(data)
+        if shown == data or shows_lowest(data):
+            raise
+    return plans.with_lowest_hidden(msgspec.json.Decoder(kind, float_hook=lowest_or_float).decode(shown))
 
 
 def _placed(error: msgspec.ValidationError, data: bytes) -> InvalidValue:
