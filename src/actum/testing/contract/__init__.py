@@ -1,0 +1,32 @@
+"""The store's promise, one class a subject. `actum.testing.store_contract` puts them together."""
+
+import pytest
+
+# These modules are no test files, so pytest would not show the values of a failing assertion.
+pytest.register_assert_rewrite(
+    *(
+        f"{__name__}.{subject}"
+        for subject in (
+            "appends",
+            "bounds",
+            "cancellations",
+            "children",
+            "continuations",
+            "deliveries",
+            "ends",
+            "faults",
+            "heads",
+            "lists",
+            "owners",
+            "purges",
+            "repeats",
+            "scenes",
+            "searches",
+            "sessions",
+            "starts",
+            "tenants",
+            "transcripts",
+            "variations",
+        )
+    )
+)
