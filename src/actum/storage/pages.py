@@ -44,6 +44,8 @@ def checked_types(types: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def checked_filters(wanted: Mapping[str, str] | None, path: str) -> dict[str, str]:
     """Labels or metadata that an item must have, every one."""
+    if wanted is not None and not isinstance(wanted, Mapping):
+        raise refuse(path, wanted, "is a mapping of text to text")
     return labels(path, dict(wanted)) if wanted is not None else {}
 
 
