@@ -11,7 +11,7 @@ from actum.base.checks import Count, Identifier, Instant, Labels, Reason, refuse
 from actum.base.errors import ContractError, DurableDataError, InvalidValue, TooLarge
 from actum.base.value import ABSENT, Json, Value, Verbatim, conform, load, load_json
 from actum.messages.message import Message
-from actum.messages.parts import DocumentPart, ImagePart
+from actum.messages.parts import DocumentPart, ImagePart, ToolResultPart
 from actum.records.failures import Failure, ToolFailure
 from actum.records.record import Follows, HistoryRef, NewRecord, Record, record_type
 from actum.records.types import RecordType
@@ -126,12 +126,16 @@ class RunPhaseChanged(Value):
 
 
 class PlanDecided(Value):
-    """What the planner decided at a step; `selected_response` names the model response that the transcript took."""
+    """What the planner decided at a step; `selected_response` names the model response that the transcript took.
+
+    With `synthesize_after_tools` the plan after these calls is the run's last.
+    """
 
     step: Count
     kind: Literal["tool_calls", "final_response", "final_tool_result", "await_input"]
     call_ids: tuple[Identifier, ...] = ()
     selected_response: Identifier | None = None
+    synthesize_after_tools: bool = False
 
 
 class ModelResponded(Value):
@@ -171,6 +175,12 @@ class ToolResultReceived(Value):
     def __post_init__(self) -> None:
         if self.failure is not None and (self.content is not None or self.attachments):
             raise refuse("content", self.content, "does not stand beside a failure")
+
+    def part(self, tool_use_id: str) -> ToolResultPart:
+        """The part that answers the model's tool use in the transcript; `verify` holds the two against each other."""
+        if self.failure is not None:
+            return ToolResultPart(tool_use_id=tool_use_id, content=self.failure.content, is_error=True)
+        return ToolResultPart(tool_use_id=tool_use_id, content=self.content, attachments=self.attachments)
 
 
 class ToolAuthorization(Value):

@@ -1,0 +1,158 @@
+"""A run's loop in this process: the world's steps called directly, and repeated while the store is unavailable."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from actum.base.clock import Clock
+from actum.base.errors import ContractError, RunNotRunning, StoreUnavailable
+from actum.engines.contract import Runnable
+from actum.lifecycle.states import SESSION_ENDED, RunStatus, SessionStatus
+from actum.loop.world import (
+    Begun,
+    Called,
+    CallStep,
+    Collected,
+    CollectStep,
+    Finished,
+    FinishStep,
+    Planned,
+    PlanStep,
+    RunRequest,
+    Stop,
+)
+from actum.storage.contract import Store
+
+S = TypeVar("S")
+T = TypeVar("T")
+Wait = Callable[[float], Coroutine[Any, Any, None]]
+
+RETRIES = 6
+FIRST_WAIT_S = 0.05
+LONGEST_WAIT_S = 1.0
+
+
+class DrivenElsewhere(Exception):
+    """Another process owns the run; this one waits for its end."""
+
+
+@dataclass(eq=False)
+class Driven:
+    """A run that this engine has accepted: its task, and what its starter waits for."""
+
+    digest: str | None
+    started: asyncio.Future[None]
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    reason: str | None = None
+    task: asyncio.Task[RunStatus] | None = None
+
+    def tell(self, reason: str) -> None:
+        """The run shall stop; only the first reason counts."""
+        self.reason = self.reason or reason
+        self.stop.set()
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What every run of one engine uses: its store and world, time, and how it becomes a run's owner.
+
+    `take` raises DrivenElsewhere when another process owns the run; `watch_s` (seconds) is how often a long step looks
+    into the store for a stop from elsewhere.
+    """
+
+    store: Store
+    world: Runnable
+    clock: Clock
+    wait: Wait
+    watch_s: float
+    take: Callable[[str], Awaitable[None]]
+
+
+class LocalContext:
+    """A run's loop in this process: the world's steps called directly, and repeated while the store is unavailable."""
+
+    def __init__(self, ways: Ways, run_id: str, driven: Driven) -> None:
+        self._ways = ways
+        self._run_id = run_id
+        self._driven = driven
+
+    def now(self) -> datetime:
+        """The present instant."""
+        return self._ways.clock.now()
+
+    async def begin(self, step: RunRequest) -> Begun:
+        """Store the start and become the run's owner."""
+        begun = await self._repeated(self._ways.world.begin, step)
+        if begun.ended is None:
+            await self._owned()
+        if not self._driven.started.done():
+            self._driven.started.set_result(None)
+        return begun
+
+    async def plan(self, step: PlanStep) -> Planned:
+        """Ask the planner, and store what it decides."""
+        return await self._repeated(self._ways.world.plan, step)
+
+    async def call(self, step: CallStep) -> Called:
+        """Run one call's tool at most once."""
+        return await self._repeated(self._ways.world.call, step)
+
+    async def collect(self, step: CollectStep) -> Collected:
+        """Store the answers of a step as one message."""
+        return await self._repeated(self._ways.world.collect, step)
+
+    async def finish(self, step: FinishStep) -> Finished:
+        """Close every open call and store the end."""
+        return await self._repeated(self._ways.world.finish, step)
+
+    async def cancel_requested(self) -> Stop:
+        """Returns once somebody asked for a stop: told by this process, or found in the store."""
+        while self._driven.reason is None:
+            told = asyncio.ensure_future(self._driven.stop.wait())
+            looked = asyncio.ensure_future(self._ways.wait(self._ways.watch_s))
+            try:
+                await asyncio.wait({told, looked}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                told.cancel()
+                looked.cancel()
+            if self._driven.reason is None:
+                await self._look()
+        return Stop(reason=self._driven.reason)
+
+    async def shielded(self, work: Awaitable[T]) -> T:
+        """`work` to its end."""
+        return await asyncio.shield(work)
+
+    async def _owned(self) -> None:
+        try:
+            await self._repeated(self._ways.take, self._run_id)
+        except RunNotRunning:
+            self._driven.started.set_result(None)
+            raise DrivenElsewhere from None  # it ended in this very moment, by another hand
+        except DrivenElsewhere:
+            self._driven.started.set_result(None)
+            raise
+
+    async def _look(self) -> None:
+        # A store that cannot be read now is asked again at the next look; the steps meet the same trouble and say so.
+        with suppress(StoreUnavailable, ContractError):
+            run = await self._ways.store.load_run(self._run_id)
+            if run.cancellation_reason is not None:
+                self._driven.tell(run.cancellation_reason)
+            elif run.session_id is not None:
+                status = await self._ways.store.load_session_status(run.session_id)
+                if status is SessionStatus.ENDED:
+                    self._driven.tell(SESSION_ENDED)
+
+    async def _repeated(self, verb: Callable[[S], Awaitable[T]], step: S) -> T:
+        pause = FIRST_WAIT_S
+        for _ in range(RETRIES):
+            try:
+                return await verb(step)
+            except StoreUnavailable:
+                await self._ways.wait(pause)
+                pause = min(pause * 2, LONGEST_WAIT_S)
+        return await verb(step)

@@ -1,0 +1,175 @@
+"""Loops as tasks of this process.
+
+A process that runs loops holds an owner lock for life, and owns each run that it drives. When it dies, the lock goes,
+and another process may take the run and go on from its records.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+from actum.base.clock import Clock, SystemClock, wait
+from actum.base.errors import NotFound, RunConflict
+from actum.engines.context import FIRST_WAIT_S, LONGEST_WAIT_S, Driven, DrivenElsewhere, LocalContext, Wait, Ways
+from actum.engines.contract import Completion, Runnable
+from actum.lifecycle.states import Run, RunStatus
+from actum.loop import keys
+from actum.loop.drive import drive, resume
+from actum.loop.world import RunRequest
+from actum.records.kinds import RunRequested, payload_of
+from actum.storage.contract import OwnedStore, Store
+
+
+class LocalEngine:
+    """Runs loops in this process. `watch_s` is how often, in seconds, a long step looks for a stop from elsewhere."""
+
+    name = "local"
+
+    def __init__(self, *, clock: Clock | None = None, wait: Wait = wait, watch_s: float = 1.0) -> None:
+        self._clock = clock or SystemClock()
+        self._wait = wait
+        self._watch_s = watch_s
+        self._store: Store | None = None
+        self._world: Runnable | None = None
+        self._owner: str | None = None
+        self._holding = AsyncExitStack()
+        self._taking_office = asyncio.Lock()
+        self._runs: dict[str, Driven] = {}
+        self._closed = False
+
+    def attach(self, store: Store, world: Runnable) -> None:
+        """Use this store and world."""
+        if self._world is not None:
+            raise RuntimeError("this engine belongs to another runtime already")
+        self._store, self._world = store, world
+
+    async def accept(self, request: RunRequest) -> None:
+        """Runs the request; returns once its start is durable."""
+        known = self._runs.get(request.run_id)
+        if known is None:
+            known = self._drive(request.run_id, request.request_digest, lambda ctx: drive(ctx, request))
+        elif known.digest != request.request_digest:
+            raise RunConflict(run_id=request.run_id, field="request")
+        await asyncio.shield(known.started)
+
+    async def completion(self, run_id: str) -> Completion | None:
+        """How a run ended, None while it has not."""
+        run = await self._attached()[0].load_run(run_id)
+        if run.status is RunStatus.RUNNING or run.ended_at is None:
+            return None
+        return Completion(run_id=run_id, status=run.status, completed_at=run.ended_at)
+
+    async def wait(self, run_id: str) -> Completion:
+        """Waits for a run's end, wherever it is driven."""
+        driven = self._runs.get(run_id)
+        if driven is not None and driven.task is not None:
+            await asyncio.shield(driven.task)
+        return await self._follow(run_id)
+
+    async def cancel(self, run_id: str, reason: str) -> None:
+        """Tells the loop, if it runs here."""
+        driven = self._runs.get(run_id)
+        if driven is not None:
+            driven.tell(reason)
+
+    async def recover(self) -> tuple[str, ...]:
+        """Takes the running runs whose owner is gone, and goes on with them."""
+        store, world = self._attached()
+        if not isinstance(store, OwnedStore):
+            return ()
+        owner = await self._own()
+        taken: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = await store.find_runs(status=RunStatus.RUNNING, cursor=cursor)
+            for run in page.items:
+                if await self._orphaned(store, world, run) and owner is not None:
+                    won = await store.take_run(run.run_id, owner, run.owner)
+                    if won.taken:
+                        self._go_on(run.run_id)
+                        taken.append(run.run_id)
+            if not page.more:
+                return tuple(taken)
+            cursor = page.cursor
+
+    async def close(self) -> None:
+        """Parks what still runs, and gives up the owner lock."""
+        self._closed = True
+        tasks = [driven.task for driven in self._runs.values() if driven.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._holding.aclose()
+        self._owner = None
+
+    def _attached(self) -> tuple[Store, Runnable]:
+        if self._store is None or self._world is None:
+            raise RuntimeError("this engine is not attached to a runtime")
+        return self._store, self._world
+
+    async def _orphaned(self, store: OwnedStore, world: Runnable, run: Run) -> bool:
+        if run.run_id in self._runs or (run.owner is not None and await store.owner_alive(run.owner)):
+            return False
+        try:
+            requested = payload_of(await store.load_run_record(run.run_id, keys.REQUESTED))
+        except NotFound:
+            return False  # started by hand through the store, not by a runtime
+        options = requested.options if isinstance(requested, RunRequested) else {}
+        return options.get("engine") == self.name and world.drives(run, options)
+
+    def _go_on(self, run_id: str) -> None:
+        driven = self._drive(run_id, None, lambda ctx: resume(ctx, run_id, presumed_dead=True))
+        driven.started.set_result(None)
+
+    def _drive(self, run_id: str, digest: str | None, loop: Callable[["LocalContext"], Awaitable[RunStatus]]) -> Driven:
+        if self._closed:
+            raise RuntimeError("this engine is closed")
+        store, world = self._attached()
+        driven = Driven(digest, asyncio.get_running_loop().create_future())
+        ways = Ways(store, world, self._clock, self._wait, self._watch_s, self._take)
+        context = LocalContext(ways, run_id, driven)
+        self._runs[run_id] = driven
+        driven.task = asyncio.create_task(self._to_its_end(run_id, driven, loop(context)), name=f"actum run {run_id}")
+        # Whoever waits hears of an error; when nobody does, the run stays `running`, which is what the store says.
+        driven.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return driven
+
+    async def _to_its_end(self, run_id: str, driven: Driven, loop: Awaitable[RunStatus]) -> RunStatus:
+        try:
+            return await loop
+        except DrivenElsewhere:
+            return (await self._follow(run_id)).status
+        except BaseException as error:
+            if not driven.started.done():
+                driven.started.set_exception(error)
+                driven.started.exception()  # its starter may have gone; then nobody is to be told
+            raise
+        finally:
+            self._runs.pop(run_id, None)
+            self._attached()[1].forget(run_id)
+
+    async def _follow(self, run_id: str) -> Completion:
+        """The end of a run that is driven elsewhere, or has ended."""
+        pause = FIRST_WAIT_S
+        while (done := await self.completion(run_id)) is None:
+            await self._wait(pause)
+            pause = min(pause * 2, LONGEST_WAIT_S)
+        return done
+
+    async def _own(self) -> str | None:
+        """This process's owner id, held from the first run on; None where the store knows no owners."""
+        store = self._attached()[0]
+        if not isinstance(store, OwnedStore):
+            return None
+        async with self._taking_office:
+            if self._owner is None:
+                self._owner = await self._holding.enter_async_context(store.hold_owner())
+        return self._owner
+
+    async def _take(self, run_id: str) -> None:
+        """Makes this process the run's owner. Raises DrivenElsewhere when another one is."""
+        owner = await self._own()
+        if owner is None:
+            return
+        if not (await self._attached()[0].take_run(run_id, owner)).taken:
+            raise DrivenElsewhere

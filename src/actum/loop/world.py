@@ -1,0 +1,171 @@
+"""What a loop may ask of the world, and the context in which an engine runs it.
+
+The loop is one engine-neutral async function over `WorkflowContext`. Whatever touches the world is an activity: named,
+with one value in and one value out, safe to repeat. Values carry ids and decisions, never conversations, so an engine's
+own history stays small.
+"""
+
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import Literal, Protocol, TypeVar
+
+from actum.base.checks import Identifier, Instant, Labels
+from actum.base.value import Json, Value
+from actum.lifecycle.states import RunStatus
+from actum.messages.message import Message
+from actum.records.failures import Failure, Recovery
+from actum.records.record import Follows, HistoryRef
+
+T = TypeVar("T")
+
+
+class RunRequest(Value):
+    """Everything that an engine accepts for a run. `request_digest` covers what the caller gave, and that alone.
+
+    `seeded` is what existed before, beyond `history`; `messages` are the run's new input. `agent_version`, `options`
+    and the digest are stored with the start: all that recovery needs.
+    """
+
+    run_id: Identifier
+    agent_id: Identifier
+    agent_version: str
+    session_id: Identifier | None = None
+    tenant: Identifier | None = None
+    turn_id: Identifier | None = None
+    history: HistoryRef | None = None
+    follows: Follows | None = None
+    labels: Labels = {}
+    seeded: tuple[Message, ...] = ()
+    messages: tuple[Message, ...]
+    requested_at: Instant
+    request_digest: str
+    options: dict[str, Json] = {}
+
+
+class Stop(Value):
+    """Why a run shall start nothing more: somebody canceled it, or its session has ended."""
+
+    reason: str
+
+
+class Begun(Value):
+    """A run's start as it is stored. `ended` when the run has an end already: at once, or before this repeat."""
+
+    ended: RunStatus | None = None
+    stop: Stop | None = None
+
+
+class PlanStep(Value):
+    """Ask the planner for a step. `finalize` asks for the last one, which may call nothing."""
+
+    run_id: Identifier
+    step: int
+    finalize: bool = False
+
+
+class Planned(Value):
+    """What a step decided: calls to make, or the end that is stored by now."""
+
+    call_ids: tuple[str, ...] = ()
+    synthesize_after_tools: bool = False
+    ended: RunStatus | None = None
+    stop: Stop | None = None
+
+
+class CallStep(Value):
+    """Answer one call. `presumed_dead`: whoever started it before cannot be alive, so it is not waited for."""
+
+    run_id: Identifier
+    call_id: str
+    presumed_dead: bool = False
+
+
+class Called(Value):
+    """A call has its answer, unless `stop` says that it must not be run any more, or `ended` that its run is over."""
+
+    ended: bool = False
+    stop: Stop | None = None
+
+
+class CollectStep(Value):
+    """Store the one message that answers all calls of a step."""
+
+    run_id: Identifier
+    step: int
+
+
+class Collected(Value):
+    """The message is stored, unless the run has `ended` by another hand.
+
+    `recovery` is what the failures among its results ask for, the strongest of them; `terminal` when a result of a
+    terminal tool is among them, which ends the run.
+    """
+
+    ended: bool = False
+    recovery: Recovery | None = None
+    terminal: bool = False
+    stop: Stop | None = None
+
+
+class FinishStep(Value):
+    """End the run: failed with `failure`, completed by a terminal tool, or canceled for the reason that is recorded.
+
+    `presumed_dead`: whoever started its calls cannot be alive, so what became of them is unknown.
+    """
+
+    run_id: Identifier
+    status: Literal["completed", "failed", "canceled"]
+    failure: Failure | None = None
+    presumed_dead: bool = False
+
+
+class Finished(Value):
+    """The run's end as it is stored, by this step or by another."""
+
+    status: RunStatus
+
+
+class World(Protocol):
+    """The steps of a loop. Each looks for its record before it works and writes it before it returns.
+
+    A step may raise StoreUnavailable, and is then repeated with the same value; ContractError is final.
+    """
+
+    async def begin(self, step: RunRequest) -> Begun:
+        """Store the start with all that recovery needs."""
+        ...
+
+    async def plan(self, step: PlanStep) -> Planned:
+        """Ask the planner, and store what it decides; a final answer or a failure ends the run in the same write."""
+        ...
+
+    async def call(self, step: CallStep) -> Called:
+        """Run one call's tool at most once, and store its answer."""
+        ...
+
+    async def collect(self, step: CollectStep) -> Collected:
+        """Store the answers of a step as one message."""
+        ...
+
+    async def finish(self, step: FinishStep) -> Finished:
+        """Close every open call and store the end, in one write."""
+        ...
+
+
+class WorkflowContext(World, Protocol):
+    """What an engine gives to a loop: the world's steps, made durable in its own way, and time and cancellation.
+
+    The loop must be deterministic: it reads time, and waits, only through this.
+    """
+
+    def now(self) -> datetime:
+        """The present instant, the same again when the loop is replayed."""
+        ...
+
+    async def cancel_requested(self) -> Stop:
+        """Returns once the run's cancellation is asked for, or its session has ended; waits for ever otherwise."""
+        ...
+
+    async def shielded(self, work: Awaitable[T]) -> T:
+        """`work` to its end, also when the loop itself is being canceled by its engine."""
+        ...

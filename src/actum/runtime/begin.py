@@ -1,0 +1,93 @@
+"""The first step: the start, with all that recovery needs, in one write."""
+
+from actum.base.errors import NotFound, RunConflict
+from actum.lifecycle.commands import OneShotRunStart, RootRunStart, RunStart, Started
+from actum.lifecycle.states import SESSION_ENDED, RunStatus
+from actum.loop import keys
+from actum.loop.world import Begun, RunRequest
+from actum.records import makers
+from actum.records.kinds import Cancellation, Phase, RunRequested, payload_of
+from actum.records.record import NewRecord
+from actum.records.types import RecordType
+from actum.runtime.ledger import stop_of
+from actum.storage.contract import Store
+
+
+async def begin(store: Store, request: RunRequest) -> Begun:
+    """Stores the start. A run that was started by the same request before is that run; another one is RunConflict."""
+    try:
+        started = await _start(store, request)
+    except RunConflict:
+        if await stored_digest(store, request.run_id) != request.request_digest:
+            raise
+        run = await store.load_run(request.run_id)
+        return Begun(ended=None if run.status is RunStatus.RUNNING else run.status)
+    ended = None if started.run.status is RunStatus.RUNNING else started.run.status
+    return Begun(ended=ended, stop=stop_of(started.started))
+
+
+async def stored_digest(store: Store, run_id: str) -> str | None:
+    """The digest of the request that started a run; None when there is no such run, or none that a runtime started."""
+    try:
+        record = await store.load_run_record(run_id, keys.REQUESTED)
+    except NotFound:
+        return None
+    requested = payload_of(record)
+    return requested.request_digest if isinstance(requested, RunRequested) else None
+
+
+async def _start(store: Store, request: RunRequest) -> Started:
+    run = RunStart(
+        run_id=request.run_id,
+        agent_id=request.agent_id,
+        session_id=request.session_id,
+        tenant=request.tenant,
+        history=request.history,
+        follows=request.follows,
+        started_at=request.requested_at,
+        labels=request.labels,
+    )
+    started = _record(
+        request,
+        keys.START,
+        RecordType.RUN_STARTED,
+        makers.run_started(history=request.history, follows=request.follows, labels=request.labels),
+    )
+    records = tuple(_input(request))
+    if request.session_id is None:
+        return await store.start_one_shot_run(OneShotRunStart(run=run, started=started, records=records))
+    canceled = _record(
+        request,
+        keys.END,
+        RecordType.RUN_COMPLETED,
+        makers.run_completed(status="canceled", cancellation=Cancellation(reason=SESSION_ENDED), labels=request.labels),
+    )
+    return await store.start_root_run(RootRunStart(run=run, started=started, canceled=canceled, records=records))
+
+
+def _input(request: RunRequest) -> list[NewRecord]:
+    requested = makers.run_requested(
+        agent_version=request.agent_version, request_digest=request.request_digest, options=request.options
+    )
+    records = [_record(request, keys.REQUESTED, RecordType.RUN_REQUESTED, requested)]
+    if request.seeded:
+        seeded = makers.transcript_messages_seeded(messages=request.seeded)
+        records.append(_record(request, keys.SEED, RecordType.TRANSCRIPT_MESSAGES_SEEDED, seeded))
+    given = makers.transcript_messages_appended(messages=request.messages)
+    records.append(_record(request, keys.INPUT, RecordType.TRANSCRIPT_MESSAGES_APPENDED, given))
+    prompted = makers.run_phase_changed(phase=Phase.PROMPTED)
+    records.append(_record(request, keys.PROMPTED, RecordType.RUN_PHASE_CHANGED, prompted))
+    return records
+
+
+def _record(request: RunRequest, key: str, kind: RecordType, payload: bytes) -> NewRecord:
+    return NewRecord(
+        event_key=key,
+        run_id=request.run_id,
+        agent_id=request.agent_id,
+        session_id=request.session_id,
+        turn_id=request.turn_id,
+        type=kind,
+        payload=payload,
+        timestamp=request.requested_at,
+    )

@@ -1,0 +1,134 @@
+"""The last steps: the message that answers a step's calls, and the end that closes whatever is still open."""
+
+from collections.abc import Callable
+
+from actum.base.errors import CancellationConflict, RunNotRunning
+from actum.lifecycle.commands import RunCancellation, RunTerminal
+from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, RunStatus, SessionStatus
+from actum.loop import keys
+from actum.loop.journal import Call, Plan
+from actum.loop.world import Collected, CollectStep, Finished, FinishStep
+from actum.messages.message import tool_results
+from actum.records import makers
+from actum.records.failures import ToolFailure, ToolFailureKind
+from actum.records.kinds import Cancellation, Phase, ToolResultReceived
+from actum.records.record import NewRecord
+from actum.records.types import RecordType
+from actum.runtime.agent import Agent
+from actum.runtime.ledger import Ledger, OpenRun, not_running, stop_of
+from actum.runtime.plan import end_record, recovery_of
+from actum.tools.spec import ToolSpec
+
+
+async def collect(ledger: Ledger, agent: Agent, here: OpenRun, step: CollectStep) -> Collected:
+    """Stores the one message that answers a step's calls, in their order."""
+    if here.ended is not None:
+        return Collected(ended=True)
+    plan = here.journal.plans[step.step]
+    calls = [here.journal.calls[each] for each in plan.decided.call_ids]
+    told = Collected(
+        recovery=recovery_of(here.journal, plan.decided.call_ids),
+        terminal=any(_ends_the_run(agent, call) for call in calls),
+    )
+    if plan.answered:
+        return told
+    planning = makers.run_phase_changed(phase=_next_phase(plan))
+    answers = await ledger.store.append_run_records(
+        [
+            _results(ledger, here, plan),
+            ledger.record(here, keys.phase(step.step, "answered"), RecordType.RUN_PHASE_CHANGED, planning),
+        ]
+    )
+    return Collected(recovery=told.recovery, terminal=told.terminal, stop=stop_of(*answers))
+
+
+async def finish(ledger: Ledger, here: OpenRun, step: FinishStep) -> Finished:
+    """Closes every open call with a typed result and stores the end, in one write."""
+    if here.ended is not None:
+        return Finished(status=here.ended)
+    reason = None
+    if step.status == "canceled":
+        reason = here.journal.intent or await _session_ended(ledger, here) or ENGINE_CANCELED
+    status = RunStatus(step.status)
+    if reason is not None:
+        payload = makers.run_completed(
+            status="canceled", cancellation=Cancellation(reason=reason), labels=here.run.labels
+        )
+        end = ledger.record(here, keys.END, RecordType.RUN_COMPLETED, payload)
+    else:
+        end = end_record(ledger, here, status, step.failure)
+    closing = _closing(ledger, here, _why(step, reason))
+    await ledger.store.record_run_terminal(
+        RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(closing))
+    )
+    return Finished(status=status)
+
+
+def _results(ledger: Ledger, here: OpenRun, plan: Plan) -> NewRecord:
+    calls = [here.journal.calls[each] for each in plan.decided.call_ids]
+    parts = [call.result.part(call.part.id) for call in calls if call.result is not None]
+    if len(parts) != len(calls):
+        raise not_running(here)
+    payload = makers.transcript_messages_appended(messages=(tool_results(*parts),))
+    return ledger.record(here, keys.results(plan.decided.step), RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)
+
+
+def _closing(ledger: Ledger, here: OpenRun, why: Callable[[Call], ToolFailure]) -> list[NewRecord]:
+    """A result for each call that has none, and the message that answers the whole group: nothing if none is open."""
+    plan = here.journal.open_plan
+    if plan is None:
+        return []
+    records, parts = [], []
+    for call_id in plan.decided.call_ids:
+        call = here.journal.calls[call_id]
+        result = call.result
+        if result is None:
+            result = ToolResultReceived(tool_call_id=call_id, call_run_id=here.run.run_id, failure=why(call))
+            payload = makers.tool_result_received(
+                tool_call_id=call_id, call_run_id=here.run.run_id, failure=result.failure
+            )
+            records.append(ledger.record(here, keys.result(call_id), RecordType.TOOL_RESULT_RECEIVED, payload))
+        parts.append(result.part(call.part.id))
+    payload = makers.transcript_messages_appended(messages=(tool_results(*parts),))
+    key = keys.results(plan.decided.step)
+    return [*records, ledger.record(here, key, RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)]
+
+
+def _why(step: FinishStep, reason: str | None) -> Callable[[Call], ToolFailure]:
+    """Why a call that has no result will never have one."""
+
+    def failure(call: Call) -> ToolFailure:
+        if call.attempts and step.presumed_dead:
+            says = f"{call.part.name} was started and its result was lost; it may have done its work or not"
+            return ToolFailure(kind=ToolFailureKind.OUTCOME_UNKNOWN, message=says)
+        begun = "was stopped" if call.attempts else "was not started"
+        ended = f"the run was canceled: {reason}" if reason is not None else f"the run ended {step.status}"
+        return ToolFailure(kind=ToolFailureKind.CANCELED, message=f"{call.part.name} {begun}; {ended}"[:1000])
+
+    return failure
+
+
+async def _session_ended(ledger: Ledger, here: OpenRun) -> str | None:
+    """Records `session_ended` as the run's reason when its session has ended; None when that is not why."""
+    session_id = here.run.session_id
+    if session_id is None or await ledger.store.load_session_status(session_id) is not SessionStatus.ENDED:
+        return None
+    payload = makers.cancellation_intent(reason=SESSION_ENDED)
+    record = ledger.record(here, keys.CANCELLATION, RecordType.CANCELLATION_INTENT, payload)
+    try:
+        await ledger.store.record_run_cancellation(
+            RunCancellation(run_id=here.run.run_id, reason=SESSION_ENDED, record=record)
+        )
+    except (CancellationConflict, RunNotRunning):
+        run = await ledger.store.load_run(here.run.run_id)
+        return run.cancellation_reason
+    return SESSION_ENDED
+
+
+def _ends_the_run(agent: Agent, call: Call) -> bool:
+    spec = agent.tools.find(call.part.name)
+    return isinstance(spec, ToolSpec) and spec.terminal and call.result is not None and call.result.failure is None
+
+
+def _next_phase(plan: Plan) -> Phase:
+    return Phase.SYNTHESIZING if plan.decided.synthesize_after_tools else Phase.PLANNING

@@ -1,0 +1,86 @@
+"""What a runtime knows of its runs: identities, journals, and how a record of a run is made."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from actum.base.clock import Clock
+from actum.base.errors import RunNotRunning
+from actum.base.limits import PAGE_ITEMS
+from actum.lifecycle.commands import Appended
+from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, SessionStatus
+from actum.loop.journal import Journal
+from actum.loop.world import Stop
+from actum.records.record import NewRecord
+from actum.storage.contract import Store
+
+_STATUS = {"completed": RunStatus.COMPLETED, "failed": RunStatus.FAILED, "canceled": RunStatus.CANCELED}
+
+
+@dataclass(eq=False)
+class OpenRun:
+    """A run that is worked on here: its identity and its journal, read on by one reader at a time."""
+
+    run: Run
+    journal: Journal
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def ended(self) -> RunStatus | None:
+        """The status of the run's end, once the journal has read it."""
+        if self.journal.suspended is not None:
+            return RunStatus.SUSPENDED
+        return _STATUS[self.journal.ended.status] if self.journal.ended is not None else None
+
+
+class Ledger:
+    """The journals of the runs that are open here. What is stored is always read again; only its folding is kept."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store = store
+        self._clock = clock
+        self._open: dict[str, OpenRun] = {}
+
+    async def open(self, run_id: str) -> OpenRun:
+        """The run, read up to this moment. Raises RunNotFound, RunPurged."""
+        known = self._open.get(run_id)
+        if known is None:
+            run = await self.store.load_run(run_id)
+            known = self._open.setdefault(run_id, OpenRun(run, Journal(run_id)))
+        async with known.reading:
+            while True:
+                page = await self.store.list_run_records(run_id, cursor=known.journal.cursor, limit=PAGE_ITEMS)
+                known.journal.read(page.items, page.cursor)
+                if not page.more:
+                    return known
+
+    def forget(self, run_id: str) -> None:
+        """The run is over here."""
+        self._open.pop(run_id, None)
+
+    def record(self, here: OpenRun, key: str, kind: str, payload: bytes) -> NewRecord:
+        """A new record of this run, at this moment, of the run's turn."""
+        return NewRecord(
+            event_key=key,
+            run_id=here.run.run_id,
+            agent_id=here.run.agent_id,
+            session_id=here.run.session_id,
+            turn_id=here.journal.turn_id,
+            type=kind,
+            payload=payload,
+            timestamp=self._clock.now(),
+        )
+
+
+def stop_of(*answers: Appended) -> Stop | None:
+    """Why the loop shall start nothing more, as the store's answers tell: every write looks."""
+    for answer in answers:
+        if answer.cancellation_reason is not None:
+            return Stop(reason=answer.cancellation_reason)
+        if answer.session_status is SessionStatus.ENDED:
+            return Stop(reason=SESSION_ENDED)
+    return None
+
+
+def not_running(here: OpenRun) -> RunNotRunning:
+    """The error for a step of a run that has ended."""
+    return RunNotRunning(run_id=here.run.run_id, status=here.ended or here.run.status)

@@ -1,0 +1,302 @@
+"""The pieces put together: a store, an engine, agents; runs started, waited for and canceled by id."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from actum.base.checks import Labels, identifier, refuse
+from actum.base.clock import Clock, Ids, SystemClock, SystemIds, wait
+from actum.base.errors import CancellationConflict, RegistrationClosed, RunConflict, RunNotRunning, SessionEnded
+from actum.base.value import Value, fingerprint, replace
+from actum.engines.context import Wait
+from actum.engines.contract import Engine
+from actum.engines.local import LocalEngine
+from actum.lifecycle.commands import RunCancellation
+from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, SessionStatus
+from actum.loop import keys
+from actum.loop.world import RunRequest
+from actum.messages.message import Message, Role
+from actum.model.client import ModelClient
+from actum.providers.pick import pick
+from actum.records import makers
+from actum.records.record import Follows, HistoryRef, NewRecord
+from actum.records.types import RecordType
+from actum.runtime.agent import Agent
+from actum.runtime.begin import stored_digest
+from actum.runtime.call import Calling
+from actum.runtime.ledger import Ledger, OpenRun
+from actum.runtime.output import RunOutput, output_of, read_journal
+from actum.runtime.plan import Planning, Sink
+from actum.runtime.transcripts import Histories
+from actum.runtime.world import RuntimeWorld
+from actum.storage.contract import Store
+from actum.transcript.turns import begins_turn
+from actum.transcript.validate import validate_planner_transcript
+
+
+class Ask(Value):
+    """What a caller asks of an agent: everything that a repeat must repeat.
+
+    `filled` are fields that a host found out for the caller; they do not make another request.
+    """
+
+    agent_id: str
+    session_id: str | None = None
+    messages: tuple[Message, ...]
+    history: HistoryRef | None = None
+    follows: Follows | None = None
+    turn_id: str | None = None
+    labels: Labels = {}
+    filled: tuple[str, ...] = ()
+
+    def digest(self) -> str:
+        """The digest of what the caller gave."""
+        given = dict.fromkeys(self.filled)
+        return fingerprint(
+            Ask(**{**{name: getattr(self, name) for name in self.__struct_fields__}, **given, "filled": ()})
+        )
+
+
+class Runtime:
+    """Runs agents over a store. `engine` is where their loops run; in this process unless given.
+
+    `listener` gives a sink for the deltas of a step, or None when nobody looks; a host sets it.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine | None = None,
+        *,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        wait: Wait = wait,
+        listener: Callable[[OpenRun, int], Sink | None] | None = None,
+    ) -> None:
+        self.store = store
+        self.engine: Engine = engine or LocalEngine()
+        self._clock = clock or SystemClock()
+        self._ids = ids or SystemIds()
+        self._agents: dict[str, Agent] = {}
+        self._models: dict[str, ModelClient] = {}
+        self._open = True
+        ledger = Ledger(store, self._clock)
+        planning = Planning(ledger, Histories(store), self._model, listener or (lambda _run, _step: None))
+        calling = Calling(ledger, self._clock, wait)
+        self.engine.attach(store, RuntimeWorld(store, self._agents, ledger, planning, calling))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Parks what still runs: it stays `running` in the store, for recovery."""
+        await self.engine.close()
+
+    def register(self, agent: Agent) -> None:
+        """Makes an agent known. Raises RegistrationClosed after the first run, InvalidValue for a second of one id."""
+        if not self._open:
+            raise RegistrationClosed(name=agent.agent_id)
+        if agent.agent_id in self._agents:
+            raise refuse("agent_id", agent.agent_id, "names one agent; it is registered already")
+        self._agents[agent.agent_id] = agent
+
+    def client(self, agent_id: str) -> "AgentClient":
+        """The client of a registered agent. Raises InvalidValue for an unknown one."""
+        if agent_id not in self._agents:
+            raise refuse(
+                "agent_id", agent_id, f"names a registered agent: {', '.join(self._agents) or 'there is none'}"
+            )
+        return AgentClient(self, agent_id)
+
+    async def recover(self) -> tuple[str, ...]:
+        """Goes on with the running runs whose process is gone; their ids. No agent can be registered after it."""
+        self._open = False
+        return await self.engine.recover()
+
+    async def start(self, ask: Ask, run_id: str | None = None) -> "RunHandle":
+        """Starts what is asked, or finds the run that was started by the same request under this id before."""
+        self._open = False
+        if ask.agent_id not in self._agents:
+            raise refuse("agent_id", ask.agent_id, "names a registered agent")
+        digest = ask.digest()
+        name = identifier("run_id", run_id) if run_id is not None else self._ids.new("run")
+        if run_id is not None and await self._known(name, digest):
+            return RunHandle(self, name)
+        if ask.session_id is not None:
+            identifier("session_id", ask.session_id)
+            if await self.store.load_session_status(ask.session_id) is SessionStatus.ENDED:
+                raise SessionEnded(session_id=ask.session_id)
+        await self.engine.accept(self._request(ask, name, digest))
+        return RunHandle(self, name)
+
+    async def cancel_run(self, run_id: str, reason: str = "user_requested", *, by: str | None = None) -> None:
+        """Stores the reason, then tells the loop, wherever it runs. The same reason again is a success.
+
+        Raises CancellationConflict when another reason is stored, RunNotRunning when the run ended without one.
+        """
+        if reason in (SESSION_ENDED, ENGINE_CANCELED):
+            raise refuse("reason", reason, "is a caller's own reason; this word is the runtime's")
+        run = await self.store.load_run(run_id)
+        record = NewRecord(
+            event_key=keys.CANCELLATION,
+            run_id=run.run_id,
+            agent_id=run.agent_id,
+            session_id=run.session_id,
+            type=RecordType.CANCELLATION_INTENT,
+            payload=makers.cancellation_intent(reason=reason, by=by),
+            timestamp=self._clock.now(),
+        )
+        try:
+            await self.store.record_run_cancellation(RunCancellation(run_id=run_id, reason=reason, record=record))
+        except (CancellationConflict, RunNotRunning):
+            stored = (await self.store.load_run(run_id)).cancellation_reason
+            if stored != reason:
+                raise
+        await self.engine.cancel(run_id, reason)
+
+    async def output(self, run_id: str) -> RunOutput:
+        """What a run came to, once it has ended."""
+        await self.engine.wait(run_id)
+        run = await self.store.load_run(run_id)
+        return output_of(run, await read_journal(self.store, run_id))
+
+    async def _known(self, run_id: str, digest: str) -> bool:
+        stored = await stored_digest(self.store, run_id)
+        if stored is not None and stored != digest:
+            raise RunConflict(run_id=run_id, field="request")
+        return stored is not None
+
+    def _request(self, ask: Ask, run_id: str, digest: str) -> RunRequest:
+        _lawful(ask)
+        whole = ask.history is None
+        return RunRequest(
+            run_id=run_id,
+            agent_id=ask.agent_id,
+            agent_version=self._agents[ask.agent_id].version,
+            session_id=ask.session_id,
+            turn_id=ask.turn_id,
+            history=ask.history,
+            follows=ask.follows,
+            labels=ask.labels,
+            seeded=ask.messages[:-1] if whole else (),
+            messages=ask.messages[-1:] if whole else ask.messages,
+            requested_at=self._clock.now(),
+            request_digest=digest,
+            options={"engine": self.engine.name},
+        )
+
+    def _model(self, name: str) -> ModelClient:
+        if name not in self._models:
+            self._models[name] = pick(name)
+        return self._models[name]
+
+
+class AgentClient:
+    """One agent's door: its runs in sessions, and its one-shot runs."""
+
+    def __init__(self, runtime: Runtime, agent_id: str) -> None:
+        self._runtime = runtime
+        self._agent_id = agent_id
+
+    async def start(
+        self,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        history: HistoryRef | None = None,
+        follows: Follows | None = None,
+        turn_id: str | None = None,
+        run_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> "RunHandle":
+        """Starts a run; returns once its start is durable.
+
+        `messages` is the whole transcript, its last message the new input; with `history` it is only what is new. With
+        a `run_id` an exact repeat is the run that was started first. Raises TranscriptError, SessionEnded,
+        SessionPurged, SessionNotFound, HeadMoved, SessionBusy, HistoryRefused, RunConflict.
+        """
+        ask = Ask(
+            agent_id=self._agent_id,
+            session_id=session_id,
+            messages=tuple(messages),
+            history=history,
+            follows=follows,
+            turn_id=turn_id,
+            labels=dict(labels or {}),
+        )
+        return await self._runtime.start(ask, run_id)
+
+    async def run(
+        self,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        history: HistoryRef | None = None,
+        follows: Follows | None = None,
+        turn_id: str | None = None,
+        run_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> RunOutput:
+        """Starts a run as `start` does, and waits for its end. Cancelling the waiting task leaves the run alone."""
+        handle = await self.start(
+            session_id, messages, history=history, follows=follows, turn_id=turn_id, run_id=run_id, labels=labels
+        )
+        return await handle.wait()
+
+    async def start_one_shot(
+        self,
+        messages: Sequence[Message],
+        *,
+        turn_id: str | None = None,
+        run_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> "RunHandle":
+        """Starts a run without a session."""
+        ask = Ask(agent_id=self._agent_id, messages=tuple(messages), turn_id=turn_id, labels=dict(labels or {}))
+        return await self._runtime.start(ask, run_id)
+
+    async def run_one_shot(
+        self,
+        messages: Sequence[Message],
+        *,
+        turn_id: str | None = None,
+        run_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> RunOutput:
+        """Starts a run without a session, and waits for its end."""
+        return await (await self.start_one_shot(messages, turn_id=turn_id, run_id=run_id, labels=labels)).wait()
+
+
+class RunHandle:
+    """A run that was started."""
+
+    def __init__(self, runtime: Runtime, run_id: str) -> None:
+        self._runtime = runtime
+        self.run_id = run_id
+
+    async def wait(self) -> RunOutput:
+        """Waits for the run's end. Cancelling the waiting task leaves the run alone."""
+        return await self._runtime.output(self.run_id)
+
+    async def cancel(self, reason: str = "user_requested") -> None:
+        """Asks for the run's cancellation."""
+        await self._runtime.cancel_run(self.run_id, reason)
+
+    def __repr__(self) -> str:
+        return f"RunHandle({self.run_id!r})"
+
+
+def _lawful(ask: Ask) -> None:
+    """What a caller gives must be a lawful transcript with a new input at its end."""
+    if not ask.messages:
+        raise refuse("messages", ask.messages, "hold at least the new input")
+    validate_planner_transcript(ask.messages)
+    if not begins_turn(ask.messages[-1]):
+        raise refuse("messages", str(ask.messages[-1].role), "end with the new input, a user message")
+    if ask.history is not None and any(message.role is Role.SYSTEM for message in ask.messages):
+        raise refuse("messages", "a system message", "lead the transcript; beside a history they would not")

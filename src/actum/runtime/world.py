@@ -1,0 +1,87 @@
+"""The real world of a loop: the steps over a store, agents and their tools.
+
+Each step is repeated when it met a conflict: another worker was quicker, and the journal now tells what it stored.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeVar
+
+from actum.base.errors import CancellationRequested, Conflict, RunCorrupt, RunNotRunning
+from actum.lifecycle.states import Run
+from actum.loop.world import (
+    Begun,
+    Called,
+    CallStep,
+    Collected,
+    CollectStep,
+    Finished,
+    FinishStep,
+    Planned,
+    PlanStep,
+    RunRequest,
+)
+from actum.runtime.agent import Agent
+from actum.runtime.begin import begin
+from actum.runtime.call import Calling
+from actum.runtime.finish import collect, finish
+from actum.runtime.ledger import Ledger, OpenRun
+from actum.runtime.plan import Planning
+from actum.storage.contract import Store
+
+T = TypeVar("T")
+
+_TRIES: Final = 8
+
+
+class RuntimeWorld:
+    """The steps, for the agents of one runtime."""
+
+    def __init__(
+        self, store: Store, agents: Mapping[str, Agent], ledger: Ledger, planning: Planning, calling: Calling
+    ) -> None:
+        self._store = store
+        self._agents = agents
+        self._ledger = ledger
+        self._planning = planning
+        self._calling = calling
+
+    async def begin(self, step: RunRequest) -> Begun:
+        """Store the start with all that recovery needs."""
+        begun = await begin(self._store, step)
+        self._planning.histories.goes_on(step.run_id, step.history)
+        return begun
+
+    async def plan(self, step: PlanStep) -> Planned:
+        """Ask the planner, and store what it decides."""
+        return await self._adopting(step.run_id, lambda agent, here: self._planning.plan(agent, here, step))
+
+    async def call(self, step: CallStep) -> Called:
+        """Run one call's tool at most once, and store its answer."""
+        return await self._adopting(step.run_id, lambda agent, here: self._calling.call(agent, here, step))
+
+    async def collect(self, step: CollectStep) -> Collected:
+        """Store the answers of a step as one message."""
+        return await self._adopting(step.run_id, lambda agent, here: collect(self._ledger, agent, here, step))
+
+    async def finish(self, step: FinishStep) -> Finished:
+        """Close every open call and store the end."""
+        return await self._adopting(step.run_id, lambda _, here: finish(self._ledger, here, step))
+
+    def drives(self, run: Run, options: Mapping[str, object]) -> bool:  # noqa: ARG002 - later engines look at options
+        """Whether this runtime knows the run's agent."""
+        return run.agent_id in self._agents
+
+    def forget(self, run_id: str) -> None:
+        """The run is over here."""
+        self._ledger.forget(run_id)
+
+    async def _adopting(self, run_id: str, work: Callable[[Agent, OpenRun], Awaitable[T]]) -> T:
+        """`work`, again from the journal when somebody else stored the same step first."""
+        refused: Exception | None = None
+        for _ in range(_TRIES):
+            here = await self._ledger.open(run_id)
+            try:
+                return await work(self._agents[here.run.agent_id], here)
+            except (Conflict, RunNotRunning, CancellationRequested) as error:
+                refused = error
+        raise RunCorrupt(run_id=run_id, reason=f"a step was refused again and again: {refused}")
