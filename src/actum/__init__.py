@@ -1,38 +1,88 @@
 """Actum keeps and runs the durable state of AI agents: sessions, runs, records and transcripts.
 
 Every public name is here. A name's module is imported when the name is first asked for, so `import actum` costs nothing
-that is not used. To make a name public, add it in three places, each in alphabetical order: the imports that type
-checkers read, `__all__`, and `_EXPORTS`. tests/shape/test_facade.py holds the three against each other.
+that is not used. To make a name public, add it to the table below and, for type checkers, to `__init__.pyi`;
+tests/shape/test_facade.py holds the two against each other.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from actum.base.errors import ActumError as ActumError
+from typing import Final
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ActumError",
-    "__version__",
-]
-
-_EXPORTS: dict[str, str] = {
-    "ActumError": "actum.base.errors",
+# The public names by the file that defines them, lowest floor first.
+_ROOMS: Final = {
+    "actum.base.clock": "now",
+    "actum.base.errors": (
+        "AccessDenied ActumError AlreadyAnswered AnswerError AnswerRefused ApprovalExpired "
+        "CancellationConflict CancellationRequested Conflict ContinuationRefused ContractError "
+        "DurableDataError Finding HeadMoved HistoryRefused InvalidCursor InvalidValue MissingExtra ModelError "
+        "NotAStore NotFound OwnerMismatch ProviderError RecordConflict RecordNotFound RegistrationClosed "
+        "RunBusy RunConflict RunCorrupt RunNotFound RunNotReady RunNotRunning RunPurged SchemaTooNew "
+        "SessionActive SessionArchived SessionBusy SessionConflict SessionEnded SessionNotFound SessionPurged "
+        "StoreUnavailable StreamNotConfigured SuccessorConflict SuspensionConflict SuspensionNotFound "
+        "TerminalConflict TooLarge TranscriptError UnknownItem VersionMismatch"
+    ),
+    "actum.base.value": "Value",
+    "actum.messages.message": "Message Role assistant system tool_results user",
+    "actum.messages.parts": (
+        "CacheCheckpointPart CharRange ChunkRange Citation CitationsPart DocumentPart ImagePart PageRange "
+        "Part TextPart ThinkingPart ToolResultPart ToolUsePart tool_use"
+    ),
+    "actum.records.failures": "Failure FailureKind Issue Recovery ToolFailure ToolFailureKind",
+    "actum.records.kinds": "Cancellation PendingItem PendingKind Phase payload_of",
+    "actum.records.makers": (
+        "cancellation_intent child_run_linked history_compressed input_answered input_requested "
+        "model_responded plan_decided planner_note policy_decision prompt_rendered run_completed "
+        "run_phase_changed run_requested run_started run_suspended tool_authorization tool_call_scheduled "
+        "tool_call_started tool_result_received transcript_messages_appended transcript_messages_seeded "
+        "turn_superseded usage"
+    ),
+    "actum.records.record": "Follows HistoryRef NewRecord Page Record",
+    "actum.records.types": "CANCELLATION_RECORD_TYPE RecordType",
+    "actum.lifecycle.commands": (
+        "Appended Changed ChildRunStart OneShotChildRunStart OneShotRunStart RepairResult Repaired "
+        "RootRunStart RunCancellation RunStart RunSuspension RunTerminal ScopeBehind Started Taken"
+    ),
+    "actum.lifecycle.states": "Run RunStatus Session SessionStatus StartOutcome Suspension",
+    "actum.transcript.replay": "replay_run_log_events",
+    "actum.transcript.turns": "keep_newest_turns turns",
+    "actum.transcript.validate": "open_calls validate_bedrock validate_planner_transcript",
+    "actum.tools.call": "ToolOutcome",
+    "actum.tools.define": "tool",
+    "actum.tools.failures": "ToolError",
+    "actum.tools.spec": "ToolContext ToolDefinition ToolOutput ToolSpec",
+    "actum.storage.contract": "OwnedStore SessionAdmin Store",
+    "actum.storage.local": "LocalStore",
+    "actum.storage.opening": "open_store",
+    "actum.model.client": "ModelClient",
+    "actum.model.request": "ModelRequest ModelSettings ToolChoice",
+    "actum.model.response": "ModelResponse StopReason Usage",
+    "actum.planning.model_planner": "ModelPlanner",
+    "actum.planning.planner": "AwaitInput ModelUsage PlanInput PlanResult PlanResumeInput Planner RunInfo",
+    "actum.loop.world": "RunRequest WorkflowContext",
+    "actum.engines.contract": "Completion Engine",
+    "actum.engines.local": "LocalEngine",
+    "actum.providers.pick": "pick",
+    "actum.runtime.agent": "Agent HistoryPolicy KeepNewestTurns",
+    "actum.runtime.output": "RunOutput",
+    "actum.runtime.runtime": "AgentClient RunHandle Runtime",
+    "actum.runtime.transcripts": "build_messages_from_run_log",
 }
 
-# Type checkers must not see this function: with it every misspelt name would look like a public one.
-if not TYPE_CHECKING:
+_EXPORTS: Final[dict[str, str]] = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
-    def __getattr__(name: str) -> object:
-        module = _EXPORTS.get(name)
-        if module is None:
-            message = f"module 'actum' has no attribute {name!r}"
-            raise AttributeError(message)
-        value = getattr(import_module(module), name)
-        globals()[name] = value  # the next reader finds it without coming here
-        return value
+__all__ = [*_EXPORTS, "__version__"]  # noqa: PLE0604 - read from the table; `__init__.pyi` tells type checkers
+
+
+def __getattr__(name: str) -> object:
+    room = _EXPORTS.get(name)
+    if room is None:
+        message = f"module 'actum' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(room), name)
+    globals()[name] = value  # the next reader finds it without coming here
+    return value
 
 
 def __dir__() -> list[str]:

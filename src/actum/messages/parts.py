@@ -154,6 +154,7 @@ class CacheCheckpointPart(Value, tag_field="type", tag="cache_checkpoint"):
     """A mark: a provider may cache all that stands before it."""
 
 
+# One part of a message; its `type` tells which.
 Part: TypeAlias = (
     TextPart
     | ThinkingPart

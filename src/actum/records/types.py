@@ -35,6 +35,7 @@ class RecordType(StrEnum):
     USAGE = "usage"
 
 
+# The type of the record that proves a cancellation was asked for.
 CANCELLATION_RECORD_TYPE: Final = RecordType.CANCELLATION_INTENT
 
 LIFECYCLE_TYPES: Final = frozenset(

@@ -1,0 +1,521 @@
+from actum.base.clock import now as now
+from actum.base.errors import (
+    AccessDenied as AccessDenied,
+)
+from actum.base.errors import (
+    ActumError as ActumError,
+)
+from actum.base.errors import (
+    AlreadyAnswered as AlreadyAnswered,
+)
+from actum.base.errors import (
+    AnswerError as AnswerError,
+)
+from actum.base.errors import (
+    AnswerRefused as AnswerRefused,
+)
+from actum.base.errors import (
+    ApprovalExpired as ApprovalExpired,
+)
+from actum.base.errors import (
+    CancellationConflict as CancellationConflict,
+)
+from actum.base.errors import (
+    CancellationRequested as CancellationRequested,
+)
+from actum.base.errors import (
+    Conflict as Conflict,
+)
+from actum.base.errors import (
+    ContinuationRefused as ContinuationRefused,
+)
+from actum.base.errors import (
+    ContractError as ContractError,
+)
+from actum.base.errors import (
+    DurableDataError as DurableDataError,
+)
+from actum.base.errors import (
+    Finding as Finding,
+)
+from actum.base.errors import (
+    HeadMoved as HeadMoved,
+)
+from actum.base.errors import (
+    HistoryRefused as HistoryRefused,
+)
+from actum.base.errors import (
+    InvalidCursor as InvalidCursor,
+)
+from actum.base.errors import (
+    InvalidValue as InvalidValue,
+)
+from actum.base.errors import (
+    MissingExtra as MissingExtra,
+)
+from actum.base.errors import (
+    ModelError as ModelError,
+)
+from actum.base.errors import (
+    NotAStore as NotAStore,
+)
+from actum.base.errors import (
+    NotFound as NotFound,
+)
+from actum.base.errors import (
+    OwnerMismatch as OwnerMismatch,
+)
+from actum.base.errors import (
+    ProviderError as ProviderError,
+)
+from actum.base.errors import (
+    RecordConflict as RecordConflict,
+)
+from actum.base.errors import (
+    RecordNotFound as RecordNotFound,
+)
+from actum.base.errors import (
+    RegistrationClosed as RegistrationClosed,
+)
+from actum.base.errors import (
+    RunBusy as RunBusy,
+)
+from actum.base.errors import (
+    RunConflict as RunConflict,
+)
+from actum.base.errors import (
+    RunCorrupt as RunCorrupt,
+)
+from actum.base.errors import (
+    RunNotFound as RunNotFound,
+)
+from actum.base.errors import (
+    RunNotReady as RunNotReady,
+)
+from actum.base.errors import (
+    RunNotRunning as RunNotRunning,
+)
+from actum.base.errors import (
+    RunPurged as RunPurged,
+)
+from actum.base.errors import (
+    SchemaTooNew as SchemaTooNew,
+)
+from actum.base.errors import (
+    SessionActive as SessionActive,
+)
+from actum.base.errors import (
+    SessionArchived as SessionArchived,
+)
+from actum.base.errors import (
+    SessionBusy as SessionBusy,
+)
+from actum.base.errors import (
+    SessionConflict as SessionConflict,
+)
+from actum.base.errors import (
+    SessionEnded as SessionEnded,
+)
+from actum.base.errors import (
+    SessionNotFound as SessionNotFound,
+)
+from actum.base.errors import (
+    SessionPurged as SessionPurged,
+)
+from actum.base.errors import (
+    StoreUnavailable as StoreUnavailable,
+)
+from actum.base.errors import (
+    StreamNotConfigured as StreamNotConfigured,
+)
+from actum.base.errors import (
+    SuccessorConflict as SuccessorConflict,
+)
+from actum.base.errors import (
+    SuspensionConflict as SuspensionConflict,
+)
+from actum.base.errors import (
+    SuspensionNotFound as SuspensionNotFound,
+)
+from actum.base.errors import (
+    TerminalConflict as TerminalConflict,
+)
+from actum.base.errors import (
+    TooLarge as TooLarge,
+)
+from actum.base.errors import (
+    TranscriptError as TranscriptError,
+)
+from actum.base.errors import (
+    UnknownItem as UnknownItem,
+)
+from actum.base.errors import (
+    VersionMismatch as VersionMismatch,
+)
+from actum.base.value import Value as Value
+from actum.engines.contract import (
+    Completion as Completion,
+)
+from actum.engines.contract import (
+    Engine as Engine,
+)
+from actum.engines.local import LocalEngine as LocalEngine
+from actum.lifecycle.commands import (
+    Appended as Appended,
+)
+from actum.lifecycle.commands import (
+    Changed as Changed,
+)
+from actum.lifecycle.commands import (
+    ChildRunStart as ChildRunStart,
+)
+from actum.lifecycle.commands import (
+    OneShotChildRunStart as OneShotChildRunStart,
+)
+from actum.lifecycle.commands import (
+    OneShotRunStart as OneShotRunStart,
+)
+from actum.lifecycle.commands import (
+    Repaired as Repaired,
+)
+from actum.lifecycle.commands import (
+    RepairResult as RepairResult,
+)
+from actum.lifecycle.commands import (
+    RootRunStart as RootRunStart,
+)
+from actum.lifecycle.commands import (
+    RunCancellation as RunCancellation,
+)
+from actum.lifecycle.commands import (
+    RunStart as RunStart,
+)
+from actum.lifecycle.commands import (
+    RunSuspension as RunSuspension,
+)
+from actum.lifecycle.commands import (
+    RunTerminal as RunTerminal,
+)
+from actum.lifecycle.commands import (
+    ScopeBehind as ScopeBehind,
+)
+from actum.lifecycle.commands import (
+    Started as Started,
+)
+from actum.lifecycle.commands import (
+    Taken as Taken,
+)
+from actum.lifecycle.states import (
+    Run as Run,
+)
+from actum.lifecycle.states import (
+    RunStatus as RunStatus,
+)
+from actum.lifecycle.states import (
+    Session as Session,
+)
+from actum.lifecycle.states import (
+    SessionStatus as SessionStatus,
+)
+from actum.lifecycle.states import (
+    StartOutcome as StartOutcome,
+)
+from actum.lifecycle.states import (
+    Suspension as Suspension,
+)
+from actum.loop.world import (
+    RunRequest as RunRequest,
+)
+from actum.loop.world import (
+    WorkflowContext as WorkflowContext,
+)
+from actum.messages.message import (
+    Message as Message,
+)
+from actum.messages.message import (
+    Role as Role,
+)
+from actum.messages.message import (
+    assistant as assistant,
+)
+from actum.messages.message import (
+    system as system,
+)
+from actum.messages.message import (
+    tool_results as tool_results,
+)
+from actum.messages.message import (
+    user as user,
+)
+from actum.messages.parts import (
+    CacheCheckpointPart as CacheCheckpointPart,
+)
+from actum.messages.parts import (
+    CharRange as CharRange,
+)
+from actum.messages.parts import (
+    ChunkRange as ChunkRange,
+)
+from actum.messages.parts import (
+    Citation as Citation,
+)
+from actum.messages.parts import (
+    CitationsPart as CitationsPart,
+)
+from actum.messages.parts import (
+    DocumentPart as DocumentPart,
+)
+from actum.messages.parts import (
+    ImagePart as ImagePart,
+)
+from actum.messages.parts import (
+    PageRange as PageRange,
+)
+from actum.messages.parts import (
+    Part as Part,
+)
+from actum.messages.parts import (
+    TextPart as TextPart,
+)
+from actum.messages.parts import (
+    ThinkingPart as ThinkingPart,
+)
+from actum.messages.parts import (
+    ToolResultPart as ToolResultPart,
+)
+from actum.messages.parts import (
+    ToolUsePart as ToolUsePart,
+)
+from actum.messages.parts import (
+    tool_use as tool_use,
+)
+from actum.model.client import ModelClient as ModelClient
+from actum.model.request import (
+    ModelRequest as ModelRequest,
+)
+from actum.model.request import (
+    ModelSettings as ModelSettings,
+)
+from actum.model.request import (
+    ToolChoice as ToolChoice,
+)
+from actum.model.response import (
+    ModelResponse as ModelResponse,
+)
+from actum.model.response import (
+    StopReason as StopReason,
+)
+from actum.model.response import (
+    Usage as Usage,
+)
+from actum.planning.model_planner import ModelPlanner as ModelPlanner
+from actum.planning.planner import (
+    AwaitInput as AwaitInput,
+)
+from actum.planning.planner import (
+    ModelUsage as ModelUsage,
+)
+from actum.planning.planner import (
+    PlanInput as PlanInput,
+)
+from actum.planning.planner import (
+    Planner as Planner,
+)
+from actum.planning.planner import (
+    PlanResult as PlanResult,
+)
+from actum.planning.planner import (
+    PlanResumeInput as PlanResumeInput,
+)
+from actum.planning.planner import (
+    RunInfo as RunInfo,
+)
+from actum.providers.pick import pick as pick
+from actum.records.failures import (
+    Failure as Failure,
+)
+from actum.records.failures import (
+    FailureKind as FailureKind,
+)
+from actum.records.failures import (
+    Issue as Issue,
+)
+from actum.records.failures import (
+    Recovery as Recovery,
+)
+from actum.records.failures import (
+    ToolFailure as ToolFailure,
+)
+from actum.records.failures import (
+    ToolFailureKind as ToolFailureKind,
+)
+from actum.records.kinds import (
+    Cancellation as Cancellation,
+)
+from actum.records.kinds import (
+    PendingItem as PendingItem,
+)
+from actum.records.kinds import (
+    PendingKind as PendingKind,
+)
+from actum.records.kinds import (
+    Phase as Phase,
+)
+from actum.records.kinds import (
+    payload_of as payload_of,
+)
+from actum.records.makers import (
+    cancellation_intent as cancellation_intent,
+)
+from actum.records.makers import (
+    child_run_linked as child_run_linked,
+)
+from actum.records.makers import (
+    history_compressed as history_compressed,
+)
+from actum.records.makers import (
+    input_answered as input_answered,
+)
+from actum.records.makers import (
+    input_requested as input_requested,
+)
+from actum.records.makers import (
+    model_responded as model_responded,
+)
+from actum.records.makers import (
+    plan_decided as plan_decided,
+)
+from actum.records.makers import (
+    planner_note as planner_note,
+)
+from actum.records.makers import (
+    policy_decision as policy_decision,
+)
+from actum.records.makers import (
+    prompt_rendered as prompt_rendered,
+)
+from actum.records.makers import (
+    run_completed as run_completed,
+)
+from actum.records.makers import (
+    run_phase_changed as run_phase_changed,
+)
+from actum.records.makers import (
+    run_requested as run_requested,
+)
+from actum.records.makers import (
+    run_started as run_started,
+)
+from actum.records.makers import (
+    run_suspended as run_suspended,
+)
+from actum.records.makers import (
+    tool_authorization as tool_authorization,
+)
+from actum.records.makers import (
+    tool_call_scheduled as tool_call_scheduled,
+)
+from actum.records.makers import (
+    tool_call_started as tool_call_started,
+)
+from actum.records.makers import (
+    tool_result_received as tool_result_received,
+)
+from actum.records.makers import (
+    transcript_messages_appended as transcript_messages_appended,
+)
+from actum.records.makers import (
+    transcript_messages_seeded as transcript_messages_seeded,
+)
+from actum.records.makers import (
+    turn_superseded as turn_superseded,
+)
+from actum.records.makers import (
+    usage as usage,
+)
+from actum.records.record import (
+    Follows as Follows,
+)
+from actum.records.record import (
+    HistoryRef as HistoryRef,
+)
+from actum.records.record import (
+    NewRecord as NewRecord,
+)
+from actum.records.record import (
+    Page as Page,
+)
+from actum.records.record import (
+    Record as Record,
+)
+from actum.records.types import (
+    CANCELLATION_RECORD_TYPE as CANCELLATION_RECORD_TYPE,
+)
+from actum.records.types import (
+    RecordType as RecordType,
+)
+from actum.runtime.agent import (
+    Agent as Agent,
+)
+from actum.runtime.agent import (
+    HistoryPolicy as HistoryPolicy,
+)
+from actum.runtime.agent import (
+    KeepNewestTurns as KeepNewestTurns,
+)
+from actum.runtime.output import RunOutput as RunOutput
+from actum.runtime.runtime import (
+    AgentClient as AgentClient,
+)
+from actum.runtime.runtime import (
+    RunHandle as RunHandle,
+)
+from actum.runtime.runtime import (
+    Runtime as Runtime,
+)
+from actum.runtime.transcripts import build_messages_from_run_log as build_messages_from_run_log
+from actum.storage.contract import (
+    OwnedStore as OwnedStore,
+)
+from actum.storage.contract import (
+    SessionAdmin as SessionAdmin,
+)
+from actum.storage.contract import (
+    Store as Store,
+)
+from actum.storage.local import LocalStore as LocalStore
+from actum.storage.opening import open_store as open_store
+from actum.tools.call import ToolOutcome as ToolOutcome
+from actum.tools.define import tool as tool
+from actum.tools.failures import ToolError as ToolError
+from actum.tools.spec import (
+    ToolContext as ToolContext,
+)
+from actum.tools.spec import (
+    ToolDefinition as ToolDefinition,
+)
+from actum.tools.spec import (
+    ToolOutput as ToolOutput,
+)
+from actum.tools.spec import (
+    ToolSpec as ToolSpec,
+)
+from actum.transcript.replay import replay_run_log_events as replay_run_log_events
+from actum.transcript.turns import (
+    keep_newest_turns as keep_newest_turns,
+)
+from actum.transcript.turns import (
+    turns as turns,
+)
+from actum.transcript.validate import (
+    open_calls as open_calls,
+)
+from actum.transcript.validate import (
+    validate_bedrock as validate_bedrock,
+)
+from actum.transcript.validate import (
+    validate_planner_transcript as validate_planner_transcript,
+)
+
+__all__: list[str]
+__version__: str
