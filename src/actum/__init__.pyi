@@ -517,5 +517,4 @@ from actum.transcript.validate import (
     validate_planner_transcript as validate_planner_transcript,
 )
 
-__all__: list[str]
 __version__: str
