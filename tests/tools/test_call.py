@@ -4,9 +4,10 @@ import functools
 import gc
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator
 
 from actum.messages.parts import ImagePart, ToolUsePart, tool_use
 from actum.tools import call
@@ -145,6 +146,24 @@ async def test_whatever_a_tool_raises_is_a_failed_call(
     assert kind_of(failed) == kind
     assert fine.content == "ok"
     assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.parametrize("error, kind", ERRORS[1:])  # a check says no by ValueError, which is an invalid call
+async def test_whatever_its_own_checks_raise_is_a_failed_call(error: Callable[[], BaseException], kind: str) -> None:
+    def bad(value: int) -> int:
+        raise error()
+
+    def takes(n: Annotated[int, AfterValidator(bad)]) -> int:
+        return n
+
+    def gives() -> Annotated[int, AfterValidator(bad)]:
+        return 1
+
+    assert kind_of(await called(tool(takes), {"n": 1})) == kind
+    assert kind_of(await called(tool(gives))) == kind
+    failure = invalid_call(tool(takes), tool_use("c1", "takes", {"n": 1}))
+    assert failure is not None
+    assert failure.kind == kind
 
 
 async def test_a_tool_that_cancels_the_task_it_is_in_stops_only_itself() -> None:

@@ -70,19 +70,17 @@ async def call_tool(
     """
     try:
         arguments = _arguments(spec, tool_use)
-    except Exception as error:  # noqa: BLE001 - a check that the tool's author wrote may raise anything
+    except BaseException as error:  # noqa: BLE001 - a check of the tool's author may raise anything; nothing waits here
         return _failed(spec, error)
     if spec.context_parameter is not None:
         arguments = {**arguments, spec.context_parameter: context}
     bounds = [bound for bound in (spec.timeout, timeout) if bound is not None]
     ended = await _run(spec, arguments, min(bounds, default=None))
     if isinstance(ended, _Raised):
-        if isinstance(ended.error, KeyboardInterrupt | SystemExit):
-            raise ended.error
         return _failed(spec, ended.error)
     try:
         return _outcome(spec, spec.encode(ended.value), max_bytes)
-    except Exception as error:  # noqa: BLE001 - the same: a result's own type may say how it is written
+    except BaseException as error:  # noqa: BLE001 - the same: a result's own type may say how it is written
         return _failed(spec, error)
 
 
@@ -90,7 +88,7 @@ def invalid_call(spec: ToolSpec, tool_use: ToolUsePart) -> ToolFailure | None:
     """The failure that this tool use would be answered with before anything runs; None when its arguments fit."""
     try:
         _arguments(spec, tool_use)
-    except Exception as error:  # noqa: BLE001 - see call_tool
+    except BaseException as error:  # noqa: BLE001 - see call_tool
         return _failed(spec, error).failure
     return None
 
@@ -175,6 +173,9 @@ def _outcome(spec: ToolSpec, output: ToolOutput, max_bytes: int) -> ToolOutcome:
 
 
 def _failed(spec: ToolSpec, error: BaseException) -> ToolOutcome:
+    """The outcome of what a tool, or its own check, raised. An interpreter on its way out is let go."""
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        raise error
     if isinstance(error, ToolError):
         return ToolOutcome(failure=error.failure)
     kind = ToolFailureKind.TIMEOUT if isinstance(error, TimeoutError) else ToolFailureKind.INTERNAL
