@@ -35,6 +35,10 @@ class FaultyBackend:
         """What the next writes meet, in order; None lets one pass."""
         self._cues.extend(cues)
 
+    def forget(self) -> None:
+        """Takes back every cue that no write has met."""
+        self._cues.clear()
+
     async def write(self, work: Callable[[Transaction], T], size: int) -> T:
         """The write, unless a cue says otherwise. Raises StoreUnavailable on cue."""
         match self._cues.popleft() if self._cues else None:

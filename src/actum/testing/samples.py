@@ -227,8 +227,8 @@ def one_shot_child(
 
 
 def through(run: Run) -> HistoryRef:
-    """The whole transcript of a run that has ended, as another run's history."""
-    return HistoryRef(run_id=run.run_id, through=run.end_record_id or "")
+    """The whole transcript of a run that has ended, as another run's history; of any other, one to be refused."""
+    return HistoryRef(run_id=run.run_id, through=run.end_record_id or "not-yet")
 
 
 def following(
@@ -243,7 +243,7 @@ def continuation(run_id: str, suspended_run: Run, *, seconds: float = 3) -> c.Ro
     """The run that goes on from a suspended root run."""
     return root(
         run_id,
-        suspended_run.session_id or "",
+        suspended_run.session_id or "nowhere",
         agent=suspended_run.agent_id,
         predecessor=suspended_run.run_id,
         history=through(suspended_run),

@@ -12,9 +12,10 @@ from actum.storage.backend import Backend
 from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
 from actum.testing import samples
+from actum.testing.changes import Proved
 from actum.testing.contract import scenes
 from actum.testing.contract.scenes import execute
-from actum.testing.contract.variations import PROVED, Proved
+from actum.testing.contract.variations import PROVED
 from actum.testing.faults import Fault, FaultyBackend
 from actum.testing.history import lost, outcome, read_everything
 

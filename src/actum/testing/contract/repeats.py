@@ -20,10 +20,11 @@ from actum.base.errors import (
 from actum.base.value import replace
 from actum.lifecycle import commands as c
 from actum.storage.contract import OwnedStore
-from actum.testing import samples
+from actum.testing import changes, samples
+from actum.testing.changes import Proved
 from actum.testing.contract import scenes, variations
 from actum.testing.contract.scenes import execute, refused, unchanged
-from actum.testing.contract.variations import PROVED, Proved
+from actum.testing.contract.variations import PROVED
 from actum.testing.history import outcome, read_everything
 
 each_operation = pytest.mark.parametrize("operation", PROVED)
@@ -101,7 +102,7 @@ class RepeatPromises:
     @each_operation
     async def test_another_key_for_the_same_change_conflicts(self, store: OwnedStore, operation: str) -> None:
         command, _ = await _stored(store, operation)
-        other = variations.under_key(command, "another-key")
+        other = changes.under_key(command, "another-key")
         if isinstance(command, c.AppendRunRecords):
             assert scenes.appended(await execute(store, other))[0].inserted
         elif isinstance(command, c.RepairRunSuspension | c.RepairRunTerminal):
@@ -123,9 +124,9 @@ class RepeatPromises:
             return
         await store.append_run_record(samples.note(run, "held"))
         async with refused(store, RecordConflict):
-            await execute(store, variations.under_key(command, "held"))
+            await execute(store, changes.under_key(command, "held"))
         async with refused(store, RecordConflict):
-            await execute(store, variations.under_key(command, "start"))
+            await execute(store, changes.under_key(command, "start"))
 
     @each_operation
     async def test_one_key_twice_in_a_command_is_invalid(self, store: OwnedStore, operation: str) -> None:
@@ -133,7 +134,7 @@ class RepeatPromises:
         more = variations.more_records(command)
         if more is not None:
             async with refused(store, InvalidValue):
-                await execute(store, variations.under_key(more, "one-more"))
+                await execute(store, changes.under_key(more, "one-more"))
         elif isinstance(command, c.AppendRunRecords):
             async with refused(store, InvalidValue):
                 await execute(store, replace(command, records=command.records * 2))
@@ -181,7 +182,7 @@ def _with(command: Proved, records: tuple[object, ...]) -> Proved:
 async def _changes_are_refused(store: OwnedStore, command: Proved, first: c.Result) -> None:
     before = await read_everything(store)
     tried = 0
-    for path, changed in variations.changed_in_one_field(command):
+    for path, changed in changes.changed_in_one_field(command):
         if _is_news(path, command, before.run(variations.subject(command)).ended_at is None):
             continue
         tried += 1
