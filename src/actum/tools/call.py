@@ -129,10 +129,10 @@ async def _awaited(function: Callable[..., object], arguments: Mapping[str, obje
         # A decorator may have made a plain function of an async one, or the reverse.
         made = function(**arguments)
         return _Returned(await made if inspect.isawaitable(made) else made)
-    except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise
+    except asyncio.CancelledError:
+        # Told to stop, or raised by the tool itself: this task is cancelled either way, and the caller knows which.
+        raise
+    except BaseException as error:  # noqa: BLE001 - the caller's task decides about it
         return _Raised(error)
 
 
