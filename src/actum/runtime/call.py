@@ -70,12 +70,12 @@ class Calling:
         payload = makers.tool_call_started(tool_call_id=call.call_id, attempt=attempt)
         key = keys.started(call.call_id, len(call.attempts) + 1)
         try:
-            started = await self.ledger.store.append_run_record(
-                self.ledger.record(here, key, RecordType.TOOL_CALL_STARTED, payload)
+            started = await self.ledger.append(
+                here, [self.ledger.record(here, key, RecordType.TOOL_CALL_STARTED, payload)]
             )
         except RecordConflict:
             return None
-        stop = stop_of(started)
+        stop = stop_of(*started)
         if stop is not None:
             return Called(stop=stop)
         context = ToolContext(
@@ -104,11 +104,11 @@ class Calling:
         )
         record = self.ledger.record(here, keys.result(call.call_id), RecordType.TOOL_RESULT_RECEIVED, payload)
         try:
-            stored = await self.ledger.store.append_run_record(record)
+            stored = await self.ledger.append(here, [record])
         except (RecordConflict, RunNotRunning):
             # Stored by another hand, or too late: the run has ended. A late result is refused, never taken.
             return Called(ended=(await self.ledger.open(here.run.run_id)).ended is not None)
-        return Called(stop=stop_of(stored))
+        return Called(stop=stop_of(*stored))
 
     def _call(self, here: OpenRun, call_id: str) -> Call:
         call = here.journal.calls.get(call_id)

@@ -33,11 +33,12 @@ async def collect(ledger: Ledger, agent: Agent, here: OpenRun, step: CollectStep
     if plan.answered:
         return told
     planning = makers.run_phase_changed(phase=_next_phase(plan))
-    answers = await ledger.store.append_run_records(
+    answers = await ledger.append(
+        here,
         [
             _results(ledger, here, plan),
             ledger.record(here, keys.phase(step.step, "answered"), RecordType.RUN_PHASE_CHANGED, planning),
-        ]
+        ],
     )
     return Collected(recovery=told.recovery, terminal=told.terminal, stop=stop_of(*answers))
 
@@ -58,9 +59,7 @@ async def finish(ledger: Ledger, here: OpenRun, step: FinishStep) -> Finished:
     else:
         end = end_record(ledger, here, status, step.failure)
     closing = _closing(ledger, here, _why(step, reason))
-    await ledger.store.record_run_terminal(
-        RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(closing))
-    )
+    await ledger.end(here, RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(closing)))
     return Finished(status=status)
 
 
@@ -116,9 +115,7 @@ async def _session_ended(ledger: Ledger, here: OpenRun) -> str | None:
     payload = makers.cancellation_intent(reason=SESSION_ENDED)
     record = ledger.record(here, keys.CANCELLATION, RecordType.CANCELLATION_INTENT, payload)
     try:
-        await ledger.store.record_run_cancellation(
-            RunCancellation(run_id=here.run.run_id, reason=SESSION_ENDED, record=record)
-        )
+        await ledger.cancel(here.run, RunCancellation(run_id=here.run.run_id, reason=SESSION_ENDED, record=record))
     except (CancellationConflict, RunNotRunning):
         run = await ledger.store.load_run(here.run.run_id)
         return run.cancellation_reason

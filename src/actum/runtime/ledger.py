@@ -1,12 +1,13 @@
 """What a runtime knows of its runs: identities, journals, and how a record of a run is made."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from actum.base.clock import Clock
 from actum.base.errors import RunNotRunning
 from actum.base.limits import PAGE_ITEMS
-from actum.lifecycle.commands import Appended
+from actum.lifecycle.commands import Appended, RunCancellation, RunTerminal
 from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, SessionStatus
 from actum.loop.journal import Journal
 from actum.loop.world import Stop
@@ -33,10 +34,14 @@ class OpenRun:
 
 
 class Ledger:
-    """The journals of the runs that are open here. What is stored is always read again; only its folding is kept."""
+    """The journals of the runs that are open here. What is stored is always read again; only its folding is kept.
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    `stored` hears, with run and session, of each write that was made here, and of a run that is over here.
+    """
+
+    def __init__(self, store: Store, clock: Clock, stored: Callable[[str, str | None], None]) -> None:
         self.store = store
+        self.stored = stored
         self._clock = clock
         self._open: dict[str, OpenRun] = {}
 
@@ -55,7 +60,29 @@ class Ledger:
 
     def forget(self, run_id: str) -> None:
         """The run is over here."""
-        self._open.pop(run_id, None)
+        known = self._open.pop(run_id, None)
+        if known is not None:
+            self.stored(run_id, known.run.session_id)
+
+    def is_open(self, run_id: str) -> bool:
+        """Whether the run is worked on here."""
+        return run_id in self._open
+
+    async def append(self, here: OpenRun, records: Sequence[NewRecord]) -> tuple[Appended, ...]:
+        """Stores ordinary records of the run."""
+        answers = await self.store.append_run_records(records)
+        self.stored(here.run.run_id, here.run.session_id)
+        return answers
+
+    async def cancel(self, run: Run, cancellation: RunCancellation) -> None:
+        """Stores the reason why the run shall stop."""
+        await self.store.record_run_cancellation(cancellation)
+        self.stored(run.run_id, run.session_id)
+
+    async def end(self, here: OpenRun, terminal: RunTerminal) -> None:
+        """Stores the run's end."""
+        await self.store.record_run_terminal(terminal)
+        self.stored(here.run.run_id, here.run.session_id)
 
     def record(self, here: OpenRun, key: str, kind: str, payload: bytes) -> NewRecord:
         """A new record of this run, at this moment, of the run's turn."""

@@ -128,12 +128,12 @@ class Planning:
         calls = call_ids(here.journal, message) if result.tool_calls is not None and message is not None else ()
         records = self._records(here, step, result, message, calls)
         if result.tool_calls is not None:
-            answers = await self.ledger.store.append_run_records(records)
+            answers = await self.ledger.append(here, records)
             return Planned(call_ids=calls, synthesize_after_tools=result.synthesize_after_tools, stop=stop_of(*answers))
         status = RunStatus.FAILED if result.failure is not None else RunStatus.COMPLETED
         end = end_record(self.ledger, here, status, result.failure)
-        await self.ledger.store.record_run_terminal(
-            RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(records))
+        await self.ledger.end(
+            here, RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(records))
         )
         return Planned(ended=status)
 

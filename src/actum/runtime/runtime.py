@@ -7,7 +7,7 @@ from typing import Self
 from actum.base.checks import Labels, identifier, refuse
 from actum.base.clock import Clock, Ids, SystemClock, SystemIds, wait
 from actum.base.errors import CancellationConflict, RegistrationClosed, RunConflict, RunNotRunning, SessionEnded
-from actum.base.value import Value, fingerprint, replace
+from actum.base.value import Value, fingerprint
 from actum.engines.context import Wait
 from actum.engines.contract import Engine
 from actum.engines.local import LocalEngine
@@ -60,7 +60,8 @@ class Ask(Value):
 class Runtime:
     """Runs agents over a store. `engine` is where their loops run; in this process unless given.
 
-    `listener` gives a sink for the deltas of a step, or None when nobody looks; a host sets it.
+    `listener` gives a sink for the deltas of a step, or None when nobody looks; `stored` hears of each write that was
+    made here, with its run and session. A host sets both.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Runtime:
         ids: Ids | None = None,
         wait: Wait = wait,
         listener: Callable[[OpenRun, int], Sink | None] | None = None,
+        stored: Callable[[str, str | None], None] | None = None,
     ) -> None:
         self.store = store
         self.engine: Engine = engine or LocalEngine()
@@ -80,10 +82,11 @@ class Runtime:
         self._agents: dict[str, Agent] = {}
         self._models: dict[str, ModelClient] = {}
         self._open = True
-        ledger = Ledger(store, self._clock)
-        planning = Planning(ledger, Histories(store), self._model, listener or (lambda _run, _step: None))
-        calling = Calling(ledger, self._clock, wait)
-        self.engine.attach(store, RuntimeWorld(store, self._agents, ledger, planning, calling))
+        self._ledger = Ledger(store, self._clock, stored or (lambda _run, _session: None))
+        self._histories = Histories(store)
+        planning = Planning(self._ledger, self._histories, self._model, listener or (lambda _run, _step: None))
+        calling = Calling(self._ledger, self._clock, wait)
+        self.engine.attach(store, RuntimeWorld(store, self._agents, self._ledger, planning, calling))
 
     async def __aenter__(self) -> Self:
         return self
@@ -152,7 +155,7 @@ class Runtime:
             timestamp=self._clock.now(),
         )
         try:
-            await self.store.record_run_cancellation(RunCancellation(run_id=run_id, reason=reason, record=record))
+            await self._ledger.cancel(run, RunCancellation(run_id=run_id, reason=reason, record=record))
         except (CancellationConflict, RunNotRunning):
             stored = (await self.store.load_run(run_id)).cancellation_reason
             if stored != reason:
@@ -164,6 +167,14 @@ class Runtime:
         await self.engine.wait(run_id)
         run = await self.store.load_run(run_id)
         return output_of(run, await read_journal(self.store, run_id))
+
+    def drives(self, run_id: str) -> bool:
+        """Whether a loop of this runtime works on the run now, so that `stored` hears of all that happens to it."""
+        return self._ledger.is_open(run_id)
+
+    def forget_histories(self) -> None:
+        """Forgets what was kept in memory of stored transcripts; after an erasure nothing of them may stay."""
+        self._histories.forget()
 
     async def _known(self, run_id: str, digest: str) -> bool:
         stored = await stored_digest(self.store, run_id)

@@ -53,6 +53,10 @@ class Histories:
         if known is not None:
             self._remember(run_id, known)
 
+    def forget(self) -> None:
+        """Forgets what is remembered; it is read again where it is needed."""
+        self._leading.clear()
+
     async def _lead(self, run_id: str) -> tuple[Message, ...]:
         known = self._leading.get(run_id)
         if known is None:

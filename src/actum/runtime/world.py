@@ -49,6 +49,7 @@ class RuntimeWorld:
         """Store the start with all that recovery needs."""
         begun = await begin(self._store, step)
         self._planning.histories.goes_on(step.run_id, step.history)
+        self._ledger.stored(step.run_id, step.session_id)
         return begun
 
     async def plan(self, step: PlanStep) -> Planned:
