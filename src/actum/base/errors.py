@@ -410,7 +410,7 @@ class RegistrationClosed(ActumError):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RunNotReady(ActumError):
-    """The engine still runs this run; wait for it."""
+    """The run has not come to its end; wait for it, or recover it where its process is gone."""
 
     run_id: str
 

@@ -118,6 +118,8 @@ class LocalContext:
             finally:
                 told.cancel()
                 looked.cancel()
+            if looked.done():
+                looked.result()
             if self._driven.reason is None:
                 await self._look()
         return Stop(reason=self._driven.reason)
@@ -148,11 +150,16 @@ class LocalContext:
                     self._driven.tell(SESSION_ENDED)
 
     async def _repeated(self, verb: Callable[[S], Awaitable[T]], step: S) -> T:
-        pause = FIRST_WAIT_S
-        for _ in range(RETRIES):
-            try:
-                return await verb(step)
-            except StoreUnavailable:
-                await self._ways.wait(pause)
-                pause = min(pause * 2, LONGEST_WAIT_S)
-        return await verb(step)
+        return await repeated(self._ways.wait, verb, step)
+
+
+async def repeated(wait: Wait, verb: Callable[[S], Awaitable[T]], step: S) -> T:
+    """`verb` with this step, again while the store is unavailable. Raises StoreUnavailable after the last retry."""
+    pause = FIRST_WAIT_S
+    for _ in range(RETRIES):
+        try:
+            return await verb(step)
+        except StoreUnavailable:
+            await wait(pause)
+            pause = min(pause * 2, LONGEST_WAIT_S)
+    return await verb(step)

@@ -9,8 +9,17 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from actum.base.clock import Clock, SystemClock, wait
-from actum.base.errors import NotFound, RunConflict
-from actum.engines.context import FIRST_WAIT_S, LONGEST_WAIT_S, Driven, DrivenElsewhere, LocalContext, Wait, Ways
+from actum.base.errors import NotFound, RunConflict, RunNotReady, RunNotRunning, RunPurged
+from actum.engines.context import (
+    FIRST_WAIT_S,
+    LONGEST_WAIT_S,
+    Driven,
+    DrivenElsewhere,
+    LocalContext,
+    Wait,
+    Ways,
+    repeated,
+)
 from actum.engines.contract import Completion, Runnable
 from actum.lifecycle.states import Run, RunStatus
 from actum.loop import keys
@@ -35,6 +44,7 @@ class LocalEngine:
         self._holding = AsyncExitStack()
         self._taking_office = asyncio.Lock()
         self._runs: dict[str, Driven] = {}
+        self._broken: dict[str, BaseException] = {}
         self._closed = False
 
     def attach(self, store: Store, world: Runnable) -> None:
@@ -50,7 +60,8 @@ class LocalEngine:
             known = self._drive(request.run_id, request.request_digest, lambda ctx: drive(ctx, request))
         elif known.digest != request.request_digest:
             raise RunConflict(run_id=request.run_id, field="request")
-        await asyncio.shield(known.started)
+        await asyncio.wait({known.started})
+        known.started.result()
 
     async def completion(self, run_id: str) -> Completion | None:
         """How a run ended, None while it has not."""
@@ -60,11 +71,14 @@ class LocalEngine:
         return Completion(run_id=run_id, status=run.status, completed_at=run.ended_at)
 
     async def wait(self, run_id: str) -> Completion:
-        """Waits for a run's end, wherever it is driven."""
+        """Waits for a run's end, wherever it is driven. Raises RunNotReady when the run is parked here."""
         driven = self._runs.get(run_id)
         if driven is not None and driven.task is not None:
-            await asyncio.shield(driven.task)
-        return await self._follow(run_id)
+            await asyncio.wait({driven.task})
+        done = await repeated(self._wait, self.completion, run_id)
+        if done is None and run_id in self._broken:
+            raise self._broken[run_id]
+        return done or await self._follow(run_id)
 
     async def cancel(self, run_id: str, reason: str) -> None:
         """Tells the loop, if it runs here."""
@@ -83,11 +97,11 @@ class LocalEngine:
         while True:
             page = await store.find_runs(status=RunStatus.RUNNING, cursor=cursor)
             for run in page.items:
-                if await self._orphaned(store, world, run) and owner is not None:
-                    won = await store.take_run(run.run_id, owner, run.owner)
-                    if won.taken:
-                        self._go_on(run.run_id)
-                        taken.append(run.run_id)
+                if owner is None or not await self._orphaned(store, world, run):
+                    continue
+                if await _taken(store, run, owner) and run.run_id not in self._runs:
+                    self._go_on(run.run_id)
+                    taken.append(run.run_id)
             if not page.more:
                 return tuple(taken)
             cursor = page.cursor
@@ -108,12 +122,15 @@ class LocalEngine:
         return self._store, self._world
 
     async def _orphaned(self, store: OwnedStore, world: Runnable, run: Run) -> bool:
-        if run.run_id in self._runs or (run.owner is not None and await store.owner_alive(run.owner)):
+        if run.run_id in self._runs:
+            return False
+        # A run that is this process's own and has no loop here lost it to an error; nobody else may take it.
+        if run.owner not in (None, self._owner) and await store.owner_alive(run.owner):
             return False
         try:
             requested = payload_of(await store.load_run_record(run.run_id, keys.REQUESTED))
-        except NotFound:
-            return False  # started by hand through the store, not by a runtime
+        except (NotFound, RunPurged):
+            return False  # started by hand through the store, not by a runtime; or gone by now
         options = requested.options if isinstance(requested, RunRequested) else {}
         return options.get("engine") == self.name and world.drives(run, options)
 
@@ -129,29 +146,38 @@ class LocalEngine:
         ways = Ways(store, world, self._clock, self._wait, self._watch_s, self._take)
         context = LocalContext(ways, run_id, driven)
         self._runs[run_id] = driven
-        driven.task = asyncio.create_task(self._to_its_end(run_id, driven, loop(context)), name=f"actum run {run_id}")
-        # Whoever waits hears of an error; when nobody does, the run stays `running`, which is what the store says.
-        driven.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        self._broken.pop(run_id, None)
+        driven.task = asyncio.create_task(self._to_its_end(run_id, lambda: loop(context)), name=f"actum run {run_id}")
+        driven.task.add_done_callback(lambda task: self._over(run_id, driven, task))
         return driven
 
-    async def _to_its_end(self, run_id: str, driven: Driven, loop: Awaitable[RunStatus]) -> RunStatus:
+    async def _to_its_end(self, run_id: str, loop: Callable[[], Awaitable[RunStatus]]) -> RunStatus:
         try:
-            return await loop
+            return await loop()
         except DrivenElsewhere:
             return (await self._follow(run_id)).status
-        except BaseException as error:
-            if not driven.started.done():
-                driven.started.set_exception(error)
-                driven.started.exception()  # its starter may have gone; then nobody is to be told
-            raise
-        finally:
-            self._runs.pop(run_id, None)
-            self._attached()[1].forget(run_id)
+
+    def _over(self, run_id: str, driven: Driven, task: asyncio.Task[RunStatus]) -> None:
+        """The loop is over: whoever waits hears how, also of a task that was parked before its first step.
+
+        What stopped a started run is kept for those who ask later: the run stays `running`, as the store says.
+        """
+        self._runs.pop(run_id, None)
+        self._attached()[1].forget(run_id)
+        error = RunNotReady(run_id=run_id) if task.cancelled() else task.exception()
+        if driven.started.done():
+            if error is not None:
+                self._broken[run_id] = error
+        elif error is None:
+            driven.started.set_result(None)
+        else:
+            driven.started.set_exception(error)
+            driven.started.exception()  # its starter may have gone; then nobody is to be told
 
     async def _follow(self, run_id: str) -> Completion:
         """The end of a run that is driven elsewhere, or has ended."""
         pause = FIRST_WAIT_S
-        while (done := await self.completion(run_id)) is None:
+        while (done := await repeated(self._wait, self.completion, run_id)) is None:
             await self._wait(pause)
             pause = min(pause * 2, LONGEST_WAIT_S)
         return done
@@ -173,3 +199,11 @@ class LocalEngine:
             return
         if not (await self._attached()[0].take_run(run_id, owner)).taken:
             raise DrivenElsewhere
+
+
+async def _taken(store: OwnedStore, run: Run, owner: str) -> bool:
+    """Whether the run is now this process's own; a run that has come to its end meanwhile is nobody's."""
+    try:
+        return (await store.take_run(run.run_id, owner, run.owner)).taken
+    except (RunNotRunning, NotFound, RunPurged):
+        return False
