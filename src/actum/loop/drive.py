@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
-from actum.base.limits import LOOP_STEPS
+from actum.base.errors import ContractError
+from actum.base.limits import LOOP_STEPS, PARALLEL_TOOLS
 from actum.lifecycle.states import RunStatus
 from actum.loop.world import CallStep, CollectStep, FinishStep, PlanStep, RunRequest, Stop, WorkflowContext
-from actum.records.failures import Failure, FailureKind, Recovery
+from actum.records.failures import Failure, FailureKind, Recovery, cut_message
 
 T = TypeVar("T")
 
@@ -39,7 +40,12 @@ async def resume(
         _check(stop)
         return await _steps(ctx, run_id, presumed_dead=presumed_dead)
     except _Stopped:
-        return (await ctx.finish(FinishStep(run_id=run_id, status="canceled", presumed_dead=presumed_dead))).status
+        ending = FinishStep(run_id=run_id, status="canceled", presumed_dead=presumed_dead)
+    except ContractError as error:
+        # Repeating a refused step cannot help; without an end the run would be taken up again and again.
+        failure = Failure(kind=FailureKind.INTERNAL, message=cut_message(str(error)), code=error.code)
+        ending = FinishStep(run_id=run_id, status="failed", failure=failure, presumed_dead=presumed_dead)
+    return (await ctx.finish(ending)).status
 
 
 async def _steps(ctx: WorkflowContext, run_id: str, *, presumed_dead: bool) -> RunStatus:
@@ -52,8 +58,10 @@ async def _steps(ctx: WorkflowContext, run_id: str, *, presumed_dead: bool) -> R
             return planned.ended
         _check(planned.stop)
         calls = [CallStep(run_id=run_id, call_id=each, presumed_dead=presumed_dead) for each in planned.call_ids]
-        for called in await _unless_stopped(ctx, _together([ctx.call(each) for each in calls])):
-            _check(called.stop, ended=called.ended)
+        for first in range(0, len(calls), PARALLEL_TOOLS):
+            some = calls[first : first + PARALLEL_TOOLS]
+            for called in await _unless_stopped(ctx, _together([ctx.call(each) for each in some])):
+                _check(called.stop, ended=called.ended)
         collected = await ctx.collect(CollectStep(run_id=run_id, step=step))
         _check(collected.stop, ended=collected.ended)
         if collected.terminal:
@@ -76,6 +84,7 @@ async def _unless_stopped(ctx: WorkflowContext, work: Coroutine[Any, Any, T]) ->
         await asyncio.wait({doing, asking}, return_when=asyncio.FIRST_COMPLETED)
         if doing.done():
             return doing.result()
+        asking.result()  # a question that broke is no answer
         raise _Stopped
     finally:
         await _ended(doing, asking)

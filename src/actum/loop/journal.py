@@ -6,13 +6,20 @@ a step must look at.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
-from actum.base.errors import RunCorrupt
+from actum.base.checks import identifier
+from actum.base.errors import InvalidValue, RunCorrupt
+from actum.base.limits import IDENTIFIER_BYTES
 from actum.loop import keys
 from actum.messages.message import Message
 from actum.messages.parts import ToolUsePart
 from actum.records import kinds
+from actum.records.failures import Recovery
 from actum.records.record import Record
+
+# What stands beside a call's id in its longest event key.
+_KEY_BYTES: Final = 64
 
 
 @dataclass(slots=True)
@@ -130,18 +137,35 @@ class Journal:
         return call
 
 
-def call_ids(journal: Journal, message: Message) -> tuple[str, ...]:
-    """The run's own ids for the tool uses of a new message: the model's, or a numbered one where that is taken.
+def recovery_of(journal: Journal, calls: Iterable[str]) -> Recovery | None:
+    """What the failures among these calls ask for: finish beats correct_call beats replan; None when none failed."""
+    results = [journal.calls[each].result for each in calls]
+    asked = {result.failure.recovery for result in results if result is not None and result.failure is not None}
+    return next((each for each in (Recovery.FINISH, Recovery.CORRECT_CALL, Recovery.REPLAN) if each in asked), None)
 
-    Models are free to use an id again in a later answer; a run's calls are told apart by these.
+
+def call_ids(journal: Journal, message: Message) -> tuple[str, ...]:
+    """The run's own ids for the tool uses of a new message: the model's, or a numbered one where that cannot be.
+
+    Models are free to use an id again in a later answer, and to choose one that names no record; a run's calls are told
+    apart by these.
     """
     taken = set(journal.calls)
     chosen = []
     for part in message.tool_uses:
-        name, count = part.id, 1
+        given = part.id if _usable(part.id) else "call"
+        name, count = given, 1
         while name in taken:
             count += 1
-            name = f"{part.id}#{count}"
+            name = f"{given}#{count}"
         taken.add(name)
         chosen.append(name)
     return tuple(chosen)
+
+
+def _usable(call_id: str) -> bool:
+    """Whether the id fits into the event keys of its call, with the words before it and a number behind it."""
+    try:
+        return len(identifier("call_id", call_id).encode()) <= IDENTIFIER_BYTES - _KEY_BYTES
+    except InvalidValue:
+        return False

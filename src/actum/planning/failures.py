@@ -22,7 +22,14 @@ def failure_of(error: BaseException) -> Failure:
         return _failure(FailureKind.TIMEOUT, f"The planner ran out of time. {error}".rstrip(), None)
     if isinstance(error, ActumError):
         return _failure(FailureKind.PLANNER, str(error), error.code)
-    return _failure(FailureKind.PLANNER, f"{type(error).__name__}: {error}", None)
+    return _failure(FailureKind.PLANNER, _words(error), None)
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - an exception whose text cannot be made still has a type, and that is what is told
+        return type(error).__name__
 
 
 def _failure(kind: FailureKind, says: str, code: str | None) -> Failure:

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from actum.base.errors import CancellationConflict, RunNotRunning
+from actum.base.value import dump
 from actum.lifecycle.commands import RunCancellation, RunTerminal
 from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, RunStatus, SessionStatus
 from actum.loop import keys
-from actum.loop.journal import Call, Plan
+from actum.loop.journal import Call, Plan, recovery_of
 from actum.loop.world import Collected, CollectStep, Finished, FinishStep
 from actum.messages.message import tool_results
 from actum.records import makers
@@ -15,8 +16,9 @@ from actum.records.kinds import Cancellation, Phase, ToolResultReceived
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
-from actum.runtime.ledger import Ledger, OpenRun, not_running, stop_of
-from actum.runtime.plan import end_record, recovery_of
+from actum.runtime.call import received
+from actum.runtime.ledger import Ledger, OpenRun, no_plan, not_running, stop_of
+from actum.runtime.plan import end_record
 from actum.tools.spec import ToolSpec
 
 
@@ -58,7 +60,7 @@ async def finish(ledger: Ledger, here: OpenRun, step: FinishStep) -> Finished:
         end = ledger.record(here, keys.END, RecordType.RUN_COMPLETED, payload)
     else:
         end = end_record(ledger, here, status, step.failure)
-    closing = _closing(ledger, here, _why(step, reason))
+    closing = _closing(ledger, here, _why(step, reason)) or [no_plan(ledger, here, _ends(step, reason))]
     await ledger.end(here, RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(closing)))
     return Finished(status=status)
 
@@ -82,15 +84,26 @@ def _closing(ledger: Ledger, here: OpenRun, why: Callable[[Call], ToolFailure]) 
         call = here.journal.calls[call_id]
         result = call.result
         if result is None:
-            result = ToolResultReceived(tool_call_id=call_id, call_run_id=here.run.run_id, failure=why(call))
-            payload = makers.tool_result_received(
-                tool_call_id=call_id, call_run_id=here.run.run_id, failure=result.failure
+            result = _last_word(here, call) or ToolResultReceived(
+                tool_call_id=call_id, call_run_id=here.run.run_id, failure=why(call)
             )
-            records.append(ledger.record(here, keys.result(call_id), RecordType.TOOL_RESULT_RECEIVED, payload))
+            records.append(ledger.record(here, keys.result(call_id), RecordType.TOOL_RESULT_RECEIVED, dump(result)))
         parts.append(result.part(call.part.id))
     payload = makers.transcript_messages_appended(messages=(tool_results(*parts),))
     key = keys.results(plan.decided.step)
     return [*records, ledger.record(here, key, RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)]
+
+
+def _last_word(here: OpenRun, call: Call) -> ToolResultReceived | None:
+    """What the tool answered here, when only the writing of it did not come about."""
+    own = here.tries.get(call.call_id)
+    if own is None or own.outcome is None or call.attempts[-1:] != [own.attempt]:
+        return None
+    return received(here, call.call_id, own.outcome, own.took_ms)
+
+
+def _ends(step: FinishStep, reason: str | None) -> str:
+    return f"the run was canceled: {reason}" if reason is not None else f"the run ended {step.status}"
 
 
 def _why(step: FinishStep, reason: str | None) -> Callable[[Call], ToolFailure]:
@@ -101,8 +114,8 @@ def _why(step: FinishStep, reason: str | None) -> Callable[[Call], ToolFailure]:
             says = f"{call.part.name} was started and its result was lost; it may have done its work or not"
             return ToolFailure(kind=ToolFailureKind.OUTCOME_UNKNOWN, message=says)
         begun = "was stopped" if call.attempts else "was not started"
-        ended = f"the run was canceled: {reason}" if reason is not None else f"the run ended {step.status}"
-        return ToolFailure(kind=ToolFailureKind.CANCELED, message=f"{call.part.name} {begun}; {ended}"[:1000])
+        says = f"{call.part.name} {begun}; {_ends(step, reason)}"
+        return ToolFailure(kind=ToolFailureKind.CANCELED, message=says[:1000])
 
     return failure
 
@@ -119,6 +132,8 @@ async def _session_ended(ledger: Ledger, here: OpenRun) -> str | None:
     except (CancellationConflict, RunNotRunning):
         run = await ledger.store.load_run(here.run.run_id)
         return run.cancellation_reason
+    # A call that was started until this moment must show in the journal; from now on none is.
+    await ledger.open(here.run.run_id)
     return SESSION_ENDED
 
 

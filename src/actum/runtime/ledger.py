@@ -9,21 +9,43 @@ from actum.base.errors import RunNotRunning
 from actum.base.limits import PAGE_ITEMS
 from actum.lifecycle.commands import Appended, RunCancellation, RunTerminal
 from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, SessionStatus
+from actum.loop import keys
 from actum.loop.journal import Journal
 from actum.loop.world import Stop
+from actum.planning.planner import PlanResult
+from actum.records import makers
 from actum.records.record import NewRecord
-from actum.storage.contract import Store
+from actum.records.types import RecordType
+from actum.storage.contract import SessionAdmin, Store
+from actum.tools.call import ToolOutcome
 
 _STATUS = {"completed": RunStatus.COMPLETED, "failed": RunStatus.FAILED, "canceled": RunStatus.CANCELED}
 
 
 @dataclass(eq=False)
+class Try:
+    """An attempt of this process at a call: its record, whether its tool was begun, and what came of it."""
+
+    attempt: str
+    started: NewRecord
+    begun: bool = False
+    outcome: ToolOutcome | None = None
+    took_ms: int = 0
+
+
+@dataclass(eq=False)
 class OpenRun:
-    """A run that is worked on here: its identity and its journal, read on by one reader at a time."""
+    """A run that is worked on here: its identity and its journal, read on by one reader at a time.
+
+    `plans` (by step) and `tries` (by call) hold what was done here and may not be stored yet: a write that failed is
+    repeated, the model call or the tool before it is not.
+    """
 
     run: Run
     journal: Journal
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    plans: dict[int, PlanResult] = field(default_factory=dict)
+    tries: dict[str, Try] = field(default_factory=dict)
 
     @property
     def ended(self) -> RunStatus | None:
@@ -64,6 +86,16 @@ class Ledger:
         if known is not None:
             self.stored(run_id, known.run.session_id)
 
+    async def session(self, here: OpenRun) -> tuple[SessionStatus | None, dict[str, str]]:
+        """How the run's session stands, with its metadata where the store may tell it; nothing for a one-shot run."""
+        session_id = here.run.session_id
+        if session_id is None:
+            return None, {}
+        if isinstance(self.store, SessionAdmin):
+            session = await self.store.load_session(session_id)
+            return session.status, session.metadata
+        return await self.store.load_session_status(session_id), {}
+
     def is_open(self, run_id: str) -> bool:
         """Whether the run is worked on here."""
         return run_id in self._open
@@ -96,6 +128,17 @@ class Ledger:
             payload=payload,
             timestamp=self._clock.now(),
         )
+
+
+def no_plan(ledger: Ledger, here: OpenRun, why: str) -> NewRecord:
+    """Takes the place of the next plan, for an end that is not a plan itself.
+
+    The end closes the calls that its journal shows. A plan that another worker stores after that reading would bring
+    open calls that nobody closes; holding its key makes the two collide, and the end is decided again.
+    """
+    step = len(here.journal.plans)
+    payload = makers.policy_decision(rule="one_end", decision="no_plan", reason=f"plan {step} is not made: {why}")
+    return ledger.record(here, keys.plan(step), RecordType.POLICY_DECISION, payload)
 
 
 def stop_of(*answers: Appended) -> Stop | None:

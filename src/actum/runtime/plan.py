@@ -1,43 +1,35 @@
 """The planning step: ask the planner once, and store what it decides with everything that belongs to it."""
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from actum.base.errors import InvalidValue, TooLarge
 from actum.base.value import dump_json
 from actum.lifecycle.commands import RunTerminal
-from actum.lifecycle.states import RunStatus
+from actum.lifecycle.states import SESSION_ENDED, RunStatus, SessionStatus
 from actum.loop import keys
-from actum.loop.journal import Journal, call_ids
+from actum.loop.journal import call_ids
 from actum.loop.world import Planned, PlanStep, Stop
 from actum.messages.message import Message, Role, assistant
-from actum.model.client import ModelClient
-from actum.model.response import Chunk
 from actum.planning.failures import failure_of
-from actum.planning.planner import PlanInput, PlanResult, PlanResumeInput, RunInfo
+from actum.planning.planner import PlanResult
 from actum.records import makers
-from actum.records.failures import Failure, FailureKind, Recovery
+from actum.records.failures import Failure
 from actum.records.kinds import Phase
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
-from actum.runtime.ledger import Ledger, OpenRun, not_running, stop_of
-from actum.runtime.transcripts import Histories
-from actum.storage.contract import SessionAdmin, Store
-from actum.transcript.validate import validate_planner_transcript
+from actum.runtime.ask import Asking, Sink
+from actum.runtime.ledger import Ledger, OpenRun, no_plan, not_running, stop_of
 
-Sink = Callable[[Chunk], None]
+__all__ = ["Planning", "Sink", "decided", "end_record"]
 
 
 @dataclass(frozen=True)
 class Planning:
-    """What the planning step works with. `listener` gives a sink for a step's deltas, or None when nobody looks."""
+    """What the planning step works with."""
 
     ledger: Ledger
-    histories: Histories
-    models: Callable[[str], ModelClient]
-    listener: Callable[[OpenRun, int], Sink | None]
+    asking: Asking
 
     async def plan(self, agent: Agent, here: OpenRun, step: PlanStep) -> Planned:
         """The decision of a step, stored before it is given."""
@@ -48,80 +40,18 @@ class Planning:
             return Planned(stop=Stop(reason=here.journal.intent))
         if step.step != len(here.journal.plans):
             raise not_running(here)
-        result = await self._ask(agent, here, step)
-        if step.finalize and result.tool_calls is not None:
-            says = "the last plan of a run calls nothing, and this one called tools"
-            result = PlanResult.failed(
-                FailureKind.LIMIT, says, usage=result.usage, notes=result.notes, response_id=result.response_id
-            )
+        status, metadata = await self.ledger.session(here)
+        if status is SessionStatus.ENDED:
+            return Planned(stop=Stop(reason=SESSION_ENDED))
+        result = here.plans.get(step.step)
+        if result is None:
+            result = here.plans[step.step] = await self.asking.ask(agent, here, step, metadata)
         try:
             return await self._store(here, step.step, result)
         except (InvalidValue, TooLarge) as error:
             # What cannot be stored was not decided; the run ends with the reason, which fits.
-            return await self._store(here, step.step, PlanResult(failure=failure_of(error)))
-
-    async def _ask(self, agent: Agent, here: OpenRun, step: PlanStep) -> PlanResult:
-        try:
-            given = await self._input(agent, here, step)
-            if isinstance(given, PlanResumeInput):
-                result: object = await agent.planner.plan_resume(given)
-            else:
-                result = await agent.planner.plan_start(given)
-        except asyncio.CancelledError as error:
-            # A planner's own CancelledError is a failed plan; the run's is told by the task's own state.
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            return PlanResult(failure=failure_of(error))
-        except Exception as error:  # noqa: BLE001 - whatever a planner raises is how its plan failed
-            return PlanResult(failure=failure_of(error))
-        if not isinstance(result, PlanResult):
-            says = f"the planner gave a {type(result).__name__}, not a PlanResult"
-            return PlanResult.failed(FailureKind.PLANNER, says)
-        if result.await_input:
-            says = "the planner awaits input, which this runtime does not serve"
-            return PlanResult.failed(FailureKind.PLANNER, says, usage=result.usage)
-        return result
-
-    async def _input(self, agent: Agent, here: OpenRun, step: PlanStep) -> PlanInput:
-        async def prepare() -> tuple[Message, ...]:
-            return await self._prepared(agent, here)
-
-        run, journal = here.run, here.journal
-        info = RunInfo(
-            run_id=run.run_id,
-            agent_id=run.agent_id,
-            session_id=run.session_id,
-            turn_id=journal.turn_id,
-            labels=run.labels,
-            session_metadata=await session_metadata(self.ledger.store, run.session_id),
-            step=step.step,
-        )
-        tools = () if step.finalize else agent.tools.definitions()
-        sink = self.listener(here, step.step)
-        last = journal.last_plan
-        if last is None:
-            return PlanInput(
-                run=info, tools=tools, finalize=step.finalize, prepare=prepare, models=self.models, sink=sink
-            )
-        return PlanResumeInput(
-            run=info,
-            tools=tools,
-            finalize=step.finalize,
-            prepare=prepare,
-            models=self.models,
-            sink=sink,
-            results=journal.messages[-1].tool_results,
-            recovery=recovery_of(journal, last.decided.call_ids),
-        )
-
-    async def _prepared(self, agent: Agent, here: OpenRun) -> tuple[Message, ...]:
-        policy, journal = agent.history, here.journal
-        turns = policy.turns if policy is not None else None
-        before = await self.histories.read(here.run.history, turns)
-        messages = (*before, *journal.seeded, *journal.messages)
-        validate_planner_transcript(messages)
-        return policy.view(messages) if policy is not None else messages
+            failed = here.plans[step.step] = PlanResult(failure=failure_of(error), usage=result.usage)
+        return await self._store(here, step.step, failed)
 
     async def _store(self, here: OpenRun, step: int, result: PlanResult) -> Planned:
         message = _message(result)
@@ -178,7 +108,8 @@ class Planning:
         if calls:
             payload = makers.run_phase_changed(phase=Phase.EXECUTING_TOOLS)
             made.append((keys.phase(step, Phase.EXECUTING_TOOLS), RecordType.RUN_PHASE_CHANGED, payload))
-        return [self.ledger.record(here, key, kind, payload) for key, kind, payload in made]
+        records = [self.ledger.record(here, key, kind, payload) for key, kind, payload in made]
+        return records if result.kind is not None else [*records, no_plan(self.ledger, here, "the planner failed")]
 
 
 def decided(here: OpenRun, step: int) -> Planned | None:
@@ -194,20 +125,6 @@ def end_record(ledger: Ledger, here: OpenRun, status: RunStatus, failure: Failur
     failed = status is RunStatus.FAILED
     payload = makers.run_completed(status="failed" if failed else "completed", failure=failure, labels=here.run.labels)
     return ledger.record(here, keys.END, RecordType.RUN_COMPLETED, payload)
-
-
-def recovery_of(journal: Journal, calls: tuple[str, ...]) -> Recovery | None:
-    """What the failures among these calls ask for: finish beats correct_call beats replan; None when none failed."""
-    results = [journal.calls[each].result for each in calls]
-    asked = {result.failure.recovery for result in results if result is not None and result.failure is not None}
-    return next((each for each in (Recovery.FINISH, Recovery.CORRECT_CALL, Recovery.REPLAN) if each in asked), None)
-
-
-async def session_metadata(store: Store, session_id: str | None) -> dict[str, str]:
-    """The session's metadata, where the store may tell it."""
-    if session_id is None or not isinstance(store, SessionAdmin):
-        return {}
-    return (await store.load_session(session_id)).metadata
 
 
 def _message(result: PlanResult) -> Message | None:

@@ -7,7 +7,7 @@ from typing import Self
 from actum.base.checks import Labels, identifier, refuse
 from actum.base.clock import Clock, Ids, SystemClock, SystemIds, wait
 from actum.base.errors import CancellationConflict, RegistrationClosed, RunConflict, RunNotRunning, SessionEnded
-from actum.base.value import Value, fingerprint
+from actum.base.value import Value, conform, fingerprint
 from actum.engines.context import Wait
 from actum.engines.contract import Engine
 from actum.engines.local import LocalEngine
@@ -22,11 +22,12 @@ from actum.records import makers
 from actum.records.record import Follows, HistoryRef, NewRecord
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
+from actum.runtime.ask import Asking, Sink
 from actum.runtime.begin import stored_digest
 from actum.runtime.call import Calling
 from actum.runtime.ledger import Ledger, OpenRun
 from actum.runtime.output import RunOutput, output_of, read_journal
-from actum.runtime.plan import Planning, Sink
+from actum.runtime.plan import Planning
 from actum.runtime.transcripts import Histories
 from actum.runtime.world import RuntimeWorld
 from actum.storage.contract import Store
@@ -76,7 +77,7 @@ class Runtime:
         stored: Callable[[str, str | None], None] | None = None,
     ) -> None:
         self.store = store
-        self.engine: Engine = engine or LocalEngine()
+        self.engine: Engine = engine or LocalEngine(clock=clock, wait=wait)
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
         self._agents: dict[str, Agent] = {}
@@ -84,8 +85,8 @@ class Runtime:
         self._open = True
         self._ledger = Ledger(store, self._clock, stored or (lambda _run, _session: None))
         self._histories = Histories(store)
-        planning = Planning(self._ledger, self._histories, self._model, listener or (lambda _run, _step: None))
-        calling = Calling(self._ledger, self._clock, wait)
+        asking = Asking(self._histories, self._model, listener or (lambda _run, _step: None))
+        planning, calling = Planning(self._ledger, asking), Calling(self._ledger, self._clock, wait)
         self.engine.attach(store, RuntimeWorld(store, self._agents, self._ledger, planning, calling))
 
     async def __aenter__(self) -> Self:
@@ -124,16 +125,16 @@ class Runtime:
     async def start(self, ask: Ask, run_id: str | None = None) -> "RunHandle":
         """Starts what is asked, or finds the run that was started by the same request under this id before."""
         self._open = False
+        ask = conform(ask)
         if ask.agent_id not in self._agents:
             raise refuse("agent_id", ask.agent_id, "names a registered agent")
         digest = ask.digest()
         name = identifier("run_id", run_id) if run_id is not None else self._ids.new("run")
         if run_id is not None and await self._known(name, digest):
             return RunHandle(self, name)
-        if ask.session_id is not None:
-            identifier("session_id", ask.session_id)
-            if await self.store.load_session_status(ask.session_id) is SessionStatus.ENDED:
-                raise SessionEnded(session_id=ask.session_id)
+        session = ask.session_id
+        if session is not None and await self.store.load_session_status(session) is SessionStatus.ENDED:
+            raise SessionEnded(session_id=session)
         await self.engine.accept(self._request(ask, name, digest))
         return RunHandle(self, name)
 
@@ -233,7 +234,7 @@ class AgentClient:
         """
         ask = Ask(
             agent_id=self._agent_id,
-            session_id=session_id,
+            session_id=identifier("session_id", session_id),
             messages=tuple(messages),
             history=history,
             follows=follows,

@@ -48,7 +48,7 @@ class RuntimeWorld:
     async def begin(self, step: RunRequest) -> Begun:
         """Store the start with all that recovery needs."""
         begun = await begin(self._store, step)
-        self._planning.histories.goes_on(step.run_id, step.history)
+        self._planning.asking.histories.goes_on(step.run_id, step.history)
         self._ledger.stored(step.run_id, step.session_id)
         return begun
 
