@@ -10,7 +10,7 @@ from actum.storage.contract import OwnedStore
 from actum.storage.memory import MemoryBackend
 from actum.storage.opening import open_store
 from actum.storage.sqlite import SQLiteBackend
-from actum.testing.store_contract import FaultContract, StoreContract
+from actum.testing import FaultContract, StoreContract
 
 
 class TestMemory(StoreContract):

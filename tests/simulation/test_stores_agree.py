@@ -12,7 +12,7 @@ from actum.storage.local import LocalStore
 from actum.storage.opening import open_store
 from actum.storage.sqlite import SQLiteBackend
 from actum.testing.faults import FaultyBackend
-from actum.testing.simulate import Pair, Pairs, simulate
+from actum.testing.simulate import Pair, Pairs, walk_together
 
 SEEDS, STEPS = (int(each) for each in (os.environ.get("ACTUM_SIMULATION") or "300:60").split(":"))
 # A longer search also goes where no search has been; its seeds are printed with what they find.
@@ -50,7 +50,7 @@ def fresh(tmp_path: Path, *, faulty: bool = False) -> Pairs:
 async def test_memory_and_sqlite_agree_on_every_walk(tmp_path: Path, part: int) -> None:
     pairs = fresh(tmp_path)
     for seed in seeds(part):
-        await simulate(seed, STEPS, pairs)
+        await walk_together(seed, STEPS, pairs)
 
 
 @pytest.mark.slow
@@ -58,4 +58,4 @@ async def test_memory_and_sqlite_agree_on_every_walk(tmp_path: Path, part: int) 
 async def test_faults_change_no_walk(tmp_path: Path, part: int) -> None:
     pairs = fresh(tmp_path, faulty=True)
     for seed in seeds(part)[::3]:
-        await simulate(seed, STEPS, pairs)
+        await walk_together(seed, STEPS, pairs)

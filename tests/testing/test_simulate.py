@@ -14,7 +14,7 @@ from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
 from actum.testing import samples
-from actum.testing.simulate import Disagreement, Pair, Pairs, replay, simulate
+from actum.testing.simulate import Disagreement, Pair, Pairs, replay, walk_together
 
 R = TypeVar("R")
 
@@ -61,7 +61,7 @@ async def first_disagreement(run: Callable[[int], Awaitable[None]]) -> str:
 
 async def test_stores_that_agree_pass() -> None:
     for seed in range(10):
-        await simulate(seed, 60, pairs_of(LocalStore))
+        await walk_together(seed, 60, pairs_of(LocalStore))
 
 
 @pytest.mark.parametrize("broken", [ForgetfulStore, LenientStore])
@@ -69,7 +69,7 @@ async def test_a_broken_store_is_found_and_its_trace_is_short_and_replays(
     broken: Callable[[Backend], OwnedStore],
 ) -> None:
     pairs = pairs_of(broken)
-    found = await first_disagreement(lambda seed: simulate(seed, 60, pairs))
+    found = await first_disagreement(lambda seed: walk_together(seed, 60, pairs))
     headline, _, rest = found.partition("\n")
     assert "seed " in headline
     trace = "\n".join(line for line in rest.splitlines() if line.startswith("{"))
@@ -81,7 +81,7 @@ async def test_a_broken_store_is_found_and_its_trace_is_short_and_replays(
 
 async def test_a_seed_is_a_walk() -> None:
     async def told() -> str:
-        return await first_disagreement(lambda seed: simulate(seed, 60, pairs_of(ForgetfulStore)))
+        return await first_disagreement(lambda seed: walk_together(seed, 60, pairs_of(ForgetfulStore)))
 
     first = await told()
     assert first

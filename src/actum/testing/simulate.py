@@ -39,7 +39,7 @@ class Disagreement(AssertionError):
     """Two stores answered one walk differently, or one of them keeps what cannot be true."""
 
 
-async def simulate(seed: int, length: int, pairs: Pairs) -> None:
+async def walk_together(seed: int, length: int, pairs: Pairs) -> None:
     """Walks `length` steps with a fresh pair. Raises Disagreement with the seed and a short trace."""
     steps: list[Step] = []
     async with pairs() as pair:
@@ -59,7 +59,7 @@ async def simulate(seed: int, length: int, pairs: Pairs) -> None:
 
 
 async def replay(trace: str, pairs: Pairs) -> None:
-    """Walks the steps of a printed trace with a fresh pair. Raises Disagreement as `simulate` does."""
+    """Walks the steps of a printed trace with a fresh pair. Raises Disagreement as `walk_together` does."""
     difference = await _replayed([_step(line) for line in trace.splitlines() if line.strip()], pairs)
     if difference is not None:
         raise Disagreement(difference)
