@@ -138,4 +138,5 @@ def test_any_value_can_be_shown_in_short(value: object) -> None:
 
 def test_what_is_short_is_shown_whole() -> None:
     assert shortened({"a": [1, "b"]}) == "{'a': [1, 'b']}"
+    assert shortened(nested(100_000)).startswith("[[[")
     assert shortened("it's") == '"it\'s"'

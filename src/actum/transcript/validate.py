@@ -84,8 +84,7 @@ def scan(messages: Sequence[Message], start: int = 0, *, may_end_open: bool = Fa
             case _:
                 assert_never(message.role)
     findings += _group_flaws(group)
-    stands_at_end = bool(group) and group[-1][0] == len(messages) - 1
-    if not (may_end_open and stands_at_end):
+    if not may_end_open:
         findings += _unanswered(group, frozenset())
     return sorted(findings, key=lambda finding: (finding.message_index, finding.part_index or 0))
 
