@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from actum.base.errors import RecordConflict
+from actum.base.errors import RecordConflict, StoreUnavailable
+from actum.lifecycle.commands import Appended
 from actum.lifecycle.states import RunStatus
 from actum.storage.contract import OwnedStore
 from actum.storage.opening import open_store
 from actum.testing import samples
 from actum.testing.contract import scenes
-from actum.testing.history import Kept, findings, outcome, pages, read_everything
+from actum.testing.history import Kept, findings, lost, outcome, pages, read_everything
 from tests.support.store_writers import append_shared, hold_owner, kill, process, write_runs
 from tests.support.waiting import wait_until
 
@@ -153,6 +154,27 @@ def test_one_store_serves_many_threads(url: str, kind: str) -> None:
     keys = keys_of(kept, "r1")
     for n in range(6):
         assert [key for key in keys if key.startswith(f"{n}/")] == [f"{n}/{m:02}" for m in range(25)]
+
+
+async def test_closing_waits_for_what_was_accepted(url: str) -> None:
+    acknowledged: dict[tuple[str, str], str] = {}
+    async with open_store(url) as store:
+        run = await scenes.running(store)
+
+        async def write(n: int) -> None:
+            answer = await outcome(store.append_run_record(samples.note(run, f"k{n:02}")))
+            assert isinstance(answer, Appended | StoreUnavailable)
+            if isinstance(answer, Appended):
+                acknowledged["r1", f"k{n:02}"] = answer.id
+
+        writers = [asyncio.ensure_future(write(n)) for n in range(50)]
+        await asyncio.sleep(0)
+    await asyncio.gather(*writers)
+    async with open_store(url) as store:
+        kept = await read_everything(store)
+    assert findings(kept) == []
+    assert lost(kept, acknowledged) == []
+    assert len(acknowledged) == len(kept.of(kept.run("r1"))) - 1
 
 
 @pytest.mark.slow

@@ -246,6 +246,20 @@ class RecordRepeatPromises:
         page = await store.read_transcript("r1")
         assert [each.event_key for each in page.items] == ["turn-1/user", "turn-2/user"]
 
+    async def test_a_caller_that_stopped_waiting_asks_again(self, store: OwnedStore) -> None:
+        run = await scenes.running(store)
+        for n in range(20):
+            record = samples.note(run, f"k{n:02}")
+            call = asyncio.ensure_future(store.append_run_record(record))
+            for _ in range(n % 4):
+                await asyncio.sleep(0)  # noqa: TID251 - lets the call begin, and waits for nothing
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+            stored = await store.append_run_record(record)
+            assert (await store.load_run_record("r1", f"k{n:02}")).id == stored.id
+        assert await scenes.kept_keys(store, run) == ["start", *(f"k{n:02}" for n in range(20))]
+        await scenes.sound(store)
+
     async def test_a_lifecycle_key_holds_no_ordinary_record(self, store: OwnedStore) -> None:
         run = await scenes.running(store)
         async with refused(store, RecordConflict):

@@ -72,9 +72,13 @@ class DeliveryPromises:
         async with refused(store, NotFound):
             await store.advance("mail", 1, session_id="nowhere")
         async with refused(store, NotFound, InvalidValue):
-            await store.advance("mail", 1, root_run_id="nobody")
-        async with refused(store, NotFound, InvalidValue):
-            await store.advance("mail", 1, root_run_id="r1")
+            await store.advance("mail", 0, root_run_id="nobody")
+        below = samples.one_shot_child("o2", await scenes.one_shot(store, "o1"))
+        await store.start_one_shot_child_run(below)
+        for run_id in ("r1", "o2"):
+            for position in (0, 1):
+                async with refused(store, NotFound, InvalidValue):
+                    await store.advance("mail", position, root_run_id=run_id)
         assert (await store.scopes_behind("mail"))[0].position == 0
 
     async def test_exactly_one_scope_is_named(self, store: OwnedStore) -> None:

@@ -92,6 +92,19 @@ class HeadPromises:
         assert await scenes.head_of(store) == "h2"
         await scenes.sound(store)
 
+    async def test_a_superseding_turn_may_leave_the_suspended_transcript_behind(self, store: OwnedStore) -> None:
+        await scenes.end(store, await scenes.head(store), RunStatus.SUSPENDED)
+        start = samples.root("h2", follows=Follows(run_id="h1", supersede=True))
+        assert (await store.start_root_run(start)).run.history is None
+        assert (await store.load_run("h1")).successor_run_id == "h2"
+
+    async def test_a_head_that_ended_leaves_nothing_to_supersede(self, store: OwnedStore) -> None:
+        head = await scenes.end(store, await scenes.head(store))
+        await store.start_root_run(samples.following("h2", head, supersede=True))
+        assert (await store.load_run("h1")).successor_run_id is None
+        assert await scenes.head_of(store) == "h2"
+        await scenes.sound(store)
+
     async def test_a_superseded_run_is_never_continued(self, store: OwnedStore) -> None:
         head = await scenes.end(store, await scenes.head(store), RunStatus.SUSPENDED)
         await store.start_root_run(samples.following("h2", head, supersede=True))

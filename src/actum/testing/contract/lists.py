@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -237,6 +238,19 @@ class LargePagePromises:
         for page in seen:
             sizes = [len(each.payload) for each in page.items]
             assert sum(sizes[:-1]) < 8 * MIB
+
+    async def test_a_page_of_sessions_or_runs_ends_early_too(self, store: OwnedStore) -> None:
+        texts = {f"{n:02}": "v" * 2048 for n in range(64)}
+        for n in range(80):
+            await store.create_session(f"s{n:02}", samples.at(n), metadata=texts)
+            await store.start_root_run(samples.root(f"r{n:02}", f"s{n:02}", labels=texts, seconds=n))
+        sessions = [page async for page in pages(partial(store.list_sessions, limit=1000))]
+        runs = [page async for page in pages(partial(store.find_runs, limit=1000))]
+        assert [each.session_id for page in sessions for each in page.items] == [f"s{n:02}" for n in range(80)]
+        assert [each.run_id for page in runs for each in page.items] == [f"r{n:02}" for n in range(80)]
+        for sizes in ([len(page.items) for page in sessions], [len(page.items) for page in runs]):
+            assert len(sizes) > 1
+            assert max(sizes) <= 8 * MIB // (64 * 2048) + 1
 
     async def test_the_largest_record_has_a_page(self, store: OwnedStore) -> None:
         run = await scenes.running(store)
