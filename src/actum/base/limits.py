@@ -37,4 +37,7 @@ PARALLEL_TOOLS: Final = 64
 # A failure names the first of so many wrong fields and counts the rest: a model corrects what it can read.
 TOOL_ISSUES: Final = 32
 
+# What is kept for one slow watcher: so many pieces of answers, the newest. Events are never dropped.
+STREAM_DELTAS: Final = 1024
+
 SHOWN_CHARS: Final = 80
