@@ -1,0 +1,164 @@
+"""Backends that die, that are away for a while, and that take turns.
+
+A process that dies in mid-turn is, seen from its database, a caller that never calls again: a `MortalBackend` answers
+nothing any more from the chosen call on, and whoever waits for it waits until it is thrown away.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from actum.base.errors import ActumError, StoreUnavailable
+from actum.storage.backend import Backend, Reader, Transaction
+from actum.storage.owners import Owners
+
+T = TypeVar("T")
+
+
+class MortalBackend:
+    """A backend that dies at its call number `dies_at`, counted from 1: before it is carried out, or `after`."""
+
+    def __init__(self, backend: Backend, *, dies_at: int = 0, after: bool = False) -> None:
+        self._backend = backend
+        self._dies_at = dies_at
+        self._after = after
+        self.calls = 0
+        self.died = asyncio.Event()
+
+    def die_at(self, call: int, *, after: bool) -> None:
+        """Dies at this call instead."""
+        self._dies_at, self._after = call, after
+
+    @property
+    def owners(self) -> Owners:
+        """Who holds owner ids."""
+        return self._backend.owners
+
+    async def write(self, work: Callable[[Transaction], T], size: int) -> T:
+        """The write, while it lives."""
+        return await self._alive(lambda: self._backend.write(work, size))
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """The read, while it lives."""
+        return await self._alive(lambda: self._backend.read(work))
+
+    async def close(self) -> None:
+        """The backend inside is others' too."""
+
+    async def _alive(self, call: Callable[[], Awaitable[T]]) -> T:
+        self.calls += 1
+        if self.calls == self._dies_at:
+            if self._after:
+                with suppress(ActumError):  # a refusal, too, is an answer that does not arrive any more
+                    await call()
+            self.died.set()
+        if not self.died.is_set():
+            answer = await call()
+            if not self.died.is_set():
+                return answer
+        return await _never()
+
+
+class AwayBackend:
+    """A backend that is not reachable while `away` is above 0: each call takes one off. `lost`: it did its work."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.away = 0
+        self.lost = False
+        self.reads_too = True
+        self.refused = 0
+
+    @property
+    def owners(self) -> Owners:
+        """Who holds owner ids."""
+        return self._backend.owners
+
+    async def write(self, work: Callable[[Transaction], T], size: int) -> T:
+        """The write, unless it is away."""
+        if self.away and self.lost:
+            await self._backend.write(work, size)
+        self._refuse()
+        return await self._backend.write(work, size)
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """The read, unless it is away."""
+        if self.reads_too:
+            self._refuse()
+        return await self._backend.read(work)
+
+    async def close(self) -> None:
+        """The backend inside is others' too."""
+
+    def _refuse(self) -> None:
+        if self.away:
+            self.away -= 1
+            self.refused += 1
+            raise StoreUnavailable(reason="a fault on cue")
+
+
+class Turnstile:
+    """Lets the store calls and pauses of several workers through one at a time, in the order that a test chooses.
+
+    Everything between two calls of a worker happens before anybody's next one, so a schedule is an interleaving and
+    replays exactly.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._waiting: dict[str, list[asyncio.Event]] = {name: [] for name in names}
+        self.passed: list[str] = []
+
+    async def turn(self, name: str) -> None:
+        """Waits until it is this worker's turn."""
+        event = asyncio.Event()
+        self._waiting[name].append(event)
+        await event.wait()
+
+    async def release(self, prefer: str) -> bool:
+        """Lets one call through, the preferred worker's if it has one, and says whether there was any."""
+        await settled()
+        for name in sorted(self._waiting, key=lambda name: name != prefer):
+            if self._waiting[name]:
+                self._waiting[name].pop(0).set()
+                self.passed.append(name)
+                return True
+        return False
+
+
+class TurnBackend:
+    """A backend whose every call waits for its worker's turn."""
+
+    def __init__(self, backend: Backend, turnstile: Turnstile, name: str) -> None:
+        self._backend = backend
+        self._turnstile = turnstile
+        self._name = name
+
+    @property
+    def owners(self) -> Owners:
+        """Who holds owner ids."""
+        return self._backend.owners
+
+    async def write(self, work: Callable[[Transaction], T], size: int) -> T:
+        """The write, when it is this worker's turn."""
+        await self._turnstile.turn(self._name)
+        return await self._backend.write(work, size)
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """The read, when it is this worker's turn."""
+        await self._turnstile.turn(self._name)
+        return await self._backend.read(work)
+
+    async def close(self) -> None:
+        """The backend inside is others' too."""
+
+
+async def settled() -> None:
+    """Until nothing in this loop can go on without an answer from outside."""
+    for _ in range(40):
+        await asyncio.sleep(0)
+
+
+async def _never() -> T:
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError

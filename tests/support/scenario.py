@@ -1,0 +1,204 @@
+"""A language for stories of runs: what the planner says, what the tools do, and the workers that play it.
+
+A `Cast` is shared by all workers of a story, so that what ran how often is counted over all of them, crashed ones
+included. Its planner speaks by step, not by count: whoever asks again for a step hears the same.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from actum.engines.local import LocalEngine
+from actum.messages.message import Message, assistant, user
+from actum.messages.parts import tool_use
+from actum.planning.planner import PlanInput, PlanResult, PlanResumeInput
+from actum.runtime.agent import Agent, HistoryPolicy
+from actum.runtime.runtime import AgentClient, Runtime
+from actum.storage.backend import Backend
+from actum.storage.contract import OwnedStore, Store
+from actum.storage.local import LocalStore
+from actum.testing.samples import T0
+from actum.testing.script import ManualClock
+from actum.tools.define import tool
+from actum.tools.spec import ToolContext, ToolSpec
+
+AGENT = "helper"
+SESSION = "s1"
+RUN = "run-1"
+# Long enough to be told from every pause: a wait of so many seconds is the watch for a stop from elsewhere.
+WATCH_S = 1000.0
+
+Plan: TypeAlias = "str | Message | PlanResult | BaseException | object"
+PlanStep: TypeAlias = "Plan | Callable[[PlanInput], Awaitable[Plan]]"
+
+
+class Gate:
+    """A place where something waits until the test opens it."""
+
+    def __init__(self, value: object = None) -> None:
+        self.value = value
+        self.reached = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def passed(self) -> object:
+        """Waits here; the gate's value, or its error."""
+        self.reached.set()
+        await self.opened.wait()
+        if isinstance(self.value, BaseException):
+            raise self.value
+        return self.value
+
+
+def uses(*names: str) -> Message:
+    """An assistant message that uses these tools; `id=name` for an id that is not the tool's name."""
+    pairs = [name.rpartition("=") for name in names]
+    return assistant(*[tool_use(call_id or name, name, {}) for call_id, _, name in pairs])
+
+
+class Cast:
+    """Planner and tools of a story. `ran` counts tools by call id, `planned` plans by step."""
+
+    def __init__(self, *plans: PlanStep) -> None:
+        self._plans = plans
+        self._tools: list[ToolSpec] = []
+        self.ran = Counter[str]()
+        self.planned = Counter[int]()
+        self.inputs: list[PlanInput] = []
+        self.contexts: list[ToolContext] = []
+
+    def returns(self, name: str, value: object = "ok", **options: Any) -> "Cast":
+        """A tool that returns this, or passes this gate; a tool that raises, where an error is given."""
+
+        async def act(context: ToolContext) -> Any:
+            self._enter(context)
+            if isinstance(value, Gate):
+                return await value.passed()
+            if isinstance(value, BaseException):
+                raise value
+            return value
+
+        self._tools.append(tool(name=name, **options)(act))
+        return self
+
+    def sync(self, name: str, value: object = "ok", **options: Any) -> "Cast":
+        """The same as a sync function, which runs in a thread."""
+
+        def act(context: ToolContext) -> Any:
+            self._enter(context)
+            if isinstance(value, BaseException):
+                raise value
+            return value
+
+        self._tools.append(tool(name=name, **options)(act))
+        return self
+
+    def does(self, name: str, work: Callable[[], Awaitable[object]], **options: Any) -> "Cast":
+        """A tool that does what the test wrote."""
+
+        async def act(context: ToolContext) -> Any:
+            self._enter(context)
+            return await work()
+
+        self._tools.append(tool(name=name, **options)(act))
+        return self
+
+    def agent(self, history: HistoryPolicy | None = None) -> Agent:
+        """The agent of the story."""
+        return Agent(AGENT, planner=self, tools=self._tools, history=history)
+
+    async def plan_start(self, plan_input: PlanInput, /) -> PlanResult:
+        """What the script says for the first step."""
+        return await self._plan(plan_input)
+
+    async def plan_resume(self, plan_input: PlanResumeInput, /) -> PlanResult:
+        """What the script says for this step."""
+        return await self._plan(plan_input)
+
+    def _enter(self, context: ToolContext) -> None:
+        self.ran[context.tool_call_id] += 1
+        self.contexts.append(context)
+
+    async def _plan(self, plan_input: PlanInput) -> PlanResult:
+        self.inputs.append(plan_input)
+        self.planned[plan_input.run.step] += 1
+        plan = self._plans[min(plan_input.run.step, len(self._plans) - 1)]
+        said: Any = await plan(plan_input) if callable(plan) else plan
+        if isinstance(said, BaseException):
+            raise said
+        if isinstance(said, str):
+            return PlanResult.final(said)
+        if isinstance(said, Message):
+            return PlanResult.calls(said) if said.tool_uses else PlanResult.final(said)
+        wrong: PlanResult = said  # nonsense on purpose, in the tests of nonsense
+        return wrong
+
+
+class Waits:
+    """Waiting as an argument: pauses pass at once, the watch for a stop from elsewhere looks when the test says so."""
+
+    def __init__(self) -> None:
+        self.pauses: list[float] = []
+        self.watching = asyncio.Event()
+        self._look = asyncio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        """Waits for so many seconds of the story."""
+        if seconds == WATCH_S:
+            self.watching.set()
+            await self._look.wait()
+            return
+        self.pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    def look(self) -> None:
+        """The watch looks into the store, now and from now on at every turn."""
+        self._look.set()
+
+    def look_away(self) -> None:
+        """The watch waits again."""
+        self._look.clear()
+
+
+class Worker:
+    """One process of a story: a runtime with an engine of its own over a store that others may share."""
+
+    def __init__(self, store: Store, cast: Cast, *, history: HistoryPolicy | None = None) -> None:
+        self.store = store
+        self.waits = Waits()
+        self.clock = ManualClock(T0)
+        self.engine = LocalEngine(clock=self.clock, wait=self.waits, watch_s=WATCH_S)
+        self.runtime = Runtime(store, self.engine, clock=self.clock, wait=self.waits)
+        self.runtime.register(cast.agent(history))
+
+    @property
+    def client(self) -> AgentClient:
+        """The client of the story's agent."""
+        return self.runtime.client(AGENT)
+
+    async def start(self, run_id: str = RUN, text: str = "go", **options: Any) -> None:
+        """Starts the story's run."""
+        await self.client.start(SESSION, [user(text)], run_id=run_id, **options)
+
+    async def play(self, run_id: str = RUN, text: str = "go", **options: Any) -> None:
+        """Starts the story's run and waits for its end."""
+        await self.start(run_id, text, **options)
+        await self.runtime.output(run_id)
+
+
+@asynccontextmanager
+async def playing(store: Store, cast: Cast, *, history: HistoryPolicy | None = None) -> AsyncIterator[Worker]:
+    """A worker, closed on leaving; its runs are then parked."""
+    worker = Worker(store, cast, history=history)
+    try:
+        yield worker
+    finally:
+        await worker.runtime.close()
+
+
+async def begun(backend: Backend) -> OwnedStore:
+    """A store over this backend, in which the story's session is active."""
+    store = LocalStore(backend)
+    await store.create_session(SESSION, T0)
+    return store
