@@ -13,6 +13,7 @@ from actum.base.limits import PAGE_BYTES
 from actum.lifecycle.change import Change, Keys, RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.records.record import Record
+from actum.storage.owners import Owners
 
 T = TypeVar("T")
 
@@ -122,6 +123,11 @@ class Transaction(Reader, Protocol):
 
 class Backend(Protocol):
     """A database. Every failure of its own leaves it as StoreUnavailable, SchemaTooNew or NotAStore."""
+
+    @property
+    def owners(self) -> Owners:
+        """Who holds owner ids of this store."""
+        ...
 
     async def write(self, work: Callable[[Transaction], T], size: int) -> T:
         """`work` in one transaction; its answer once that is durable. Nothing of it stays when it raises.

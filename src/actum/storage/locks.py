@@ -61,7 +61,7 @@ class FileLock:
             self.close()
         except OSError as error:
             self.close()
-            raise StoreUnavailable(reason=f"cannot lock {self.path}: {error.strerror}") from error
+            raise StoreUnavailable(reason=f"{error.strerror}: cannot lock {self.path.name}") from error
         return False
 
     @staticmethod

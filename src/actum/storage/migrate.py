@@ -26,6 +26,8 @@ class Migration:
         """The statements one by one: a transaction around them is the caller's, which a whole script would end."""
         statement = ""
         for line in self.sql.splitlines(keepends=True):
+            if not statement and line.startswith(("--", "\n")):
+                continue
             statement += line
             if sqlite3.complete_statement(statement):
                 yield statement
@@ -46,14 +48,16 @@ def migrations(dialect: str) -> tuple[Migration, ...]:
     return tuple(steps)
 
 
-def pending(steps: tuple[Migration, ...], applied: Mapping[int, str], location: str) -> tuple[Migration, ...]:
-    """The steps that a store still lacks; `applied` holds the digest of each one that it has.
+def pending(
+    steps: tuple[Migration, ...], version: int, digests: Mapping[int, str], location: str
+) -> tuple[Migration, ...]:
+    """The steps that a store of this version still lacks; `digests` are of those that it has had.
 
     Raises SchemaTooNew when it has more than we know, NotAStore when one of them was another text.
     """
-    if applied and max(applied) > len(steps):
-        raise SchemaTooNew(found=max(applied), supported=len(steps))
-    for step in steps[: len(applied)]:
-        if applied.get(step.number) != step.digest:
+    if version > len(steps):
+        raise SchemaTooNew(found=version, supported=len(steps))
+    for step in steps[:version]:
+        if digests.get(step.number) != step.digest:
             raise NotAStore(location=location, reason=f"its schema was not made by {step.name} as this Actum knows it")
-    return steps[len(applied) :]
+    return steps[version:]

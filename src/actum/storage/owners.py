@@ -68,7 +68,7 @@ class FileOwners:
         try:
             self._folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise StoreUnavailable(reason=f"cannot make {self._folder}: {error.strerror}") from error
+            raise StoreUnavailable(reason=f"{error.strerror}: cannot make {self._folder.name}") from error
         self._sweep()
         lock = FileLock(self._file(owner))
         lock.acquire()

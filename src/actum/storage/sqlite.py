@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from traceback import clear_frames
 from typing import Final, TypeVar
 
 from actum.base.errors import StoreUnavailable
@@ -32,7 +33,7 @@ class SQLiteBackend:
         self._file = file
         self._process = os.getpid()
         self._writer = writer(file)
-        self._readers = Crew("actum-sqlite-reader", _READERS, file, "ro", partial(_serve_reads, file))
+        self._readers = Crew("actum-sqlite-reader", _READERS, file, partial(_serve_reads, file))
         self._owners = FileOwners(file.beside("-owners"))
 
     @classmethod
@@ -77,6 +78,8 @@ class SQLiteBackend:
 
 def _serve_reads(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, first: Job) -> None:
     """Job after job until the queue ends, each on one state of the rows, with no transaction in between."""
+    # Not opened as read-only: whoever closes the file last must be able to fold the log into it.
+    connection.execute("PRAGMA query_only = ON")
     job: Job | None = first
     while job is not None:
         if not job.future.cancelled():
@@ -88,6 +91,8 @@ def _serve_reads(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queu
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
             except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
+                # Cursors that its frames hold must be closed by this thread, not by whoever drops the error.
+                clear_frames(error.__traceback__)
                 deliver([(job, None, told(error, file))])
             else:
                 deliver([(job, value, None)])

@@ -177,9 +177,7 @@ def unavailable(error: sqlite3.Error, path: Path) -> ActumError:
 def _settle(connection: sqlite3.Connection, *, readonly: bool) -> None:
     """The settings that each connection needs for itself."""
     settings = ["temp_store = MEMORY", "cache_size = -16384"]
-    if readonly:
-        settings.append("query_only = ON")
-    else:
+    if not readonly:
         # FULL: a commit that was answered is on the disk. secure_delete: what was erased is gone from the file.
         settings += ["synchronous = FULL", "secure_delete = ON", f"wal_autocheckpoint = {_LOG_PAGES}"]
     for setting in settings:
@@ -188,14 +186,12 @@ def _settle(connection: sqlite3.Connection, *, readonly: bool) -> None:
 
 def _migrate(connection: sqlite3.Connection, steps: tuple[Migration, ...], location: str) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > len(steps):
-        raise SchemaTooNew(found=version, supported=len(steps))
+    digests: dict[int, str] = {}
+    if "migrations" in _schema(connection):
+        digests = dict(connection.execute("SELECT number, digest FROM migrations"))
+    todo = pending(steps, version, digests, location)
     if not version:
         connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-    applied: dict[int, str] = {}
-    if version:
-        applied = dict(connection.execute("SELECT number, digest FROM migrations WHERE number <= ?", (version,)))
-    todo = pending(steps, applied, location)
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise StoreUnavailable(reason="this place cannot hold a write-ahead log; use a local disk")
     for step in todo:

@@ -79,12 +79,10 @@ def type_number(name: str) -> int | str:
 
 def run_of(row: Row) -> RunRow:
     """A row of RUN_COLUMNS as a value."""
-    (
-        _run, _scope, session_id, root_run_id, _position,
-        run_id, agent_id, tenant, parent_run_id, tool_call_id, predecessor_run_id, successor_run_id,
-        chain_id, history_run_id, history_through, status, outcome, started, ended, end_position,
-        updated, labels, cancellation_reason, owner, start_key, link_key, cancel_key, end_key, awaiting,
-    ) = row  # fmt: skip # as the columns stand
+    session_id, root_run_id = row[2:4]
+    run_id, agent_id, tenant, parent_run_id, tool_call_id, predecessor_run_id, successor_run_id, chain_id = row[5:13]
+    history_run_id, history_through, status, outcome, started, ended, end_position, updated, labels = row[13:22]
+    cancellation_reason, owner, start_key, link_key, cancel_key, end_key, awaiting = row[22:]
     started_at = from_millis(started)
     run = Run(
         run_id=run_id,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from actum.base.errors import ActumError, StoreUnavailable
-from actum.storage.sqlite_file import Mode, SQLiteFile, unavailable
+from actum.storage.sqlite_file import SQLiteFile, unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,10 @@ class Crew:
     close it by accident, which would take the parent's log away.
     """
 
-    def __init__(self, name: str, size: int, file: SQLiteFile, mode: Mode, serve: Serve) -> None:
+    def __init__(self, name: str, size: int, file: SQLiteFile, serve: Serve) -> None:
         self._name = name
         self._size = size
         self._file = file
-        self._mode = mode
         self._serve = serve
         self._queue: Queue = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -80,7 +79,7 @@ class Crew:
     def _run(self) -> None:
         while (job := self._queue.get()) is not None:
             try:
-                with self._file.connected(self._mode) as connection:
+                with self._file.connected("rw") as connection:
                     self._serve(connection, self._queue, job)
                     return
             except (sqlite3.Error, OSError, ActumError) as error:

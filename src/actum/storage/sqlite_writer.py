@@ -17,13 +17,15 @@ from actum.storage.sqlite_file import BUSY_TIMEOUT_S, SQLiteFile
 from actum.storage.sqlite_threads import Answer, Crew, Job, Queue, deliver, told
 from actum.storage.sqlite_view import SQLiteView
 
-# How long the erasure of old log pages waits for readers of an older state before it is left to the next commit.
-_SCRUB_WAIT_S: Final = 0.2
+# How long the emptying of the log waits for readers of an older state before it is left to the next commit.
+_EMPTY_WAIT_S: Final = 0.2
+# 16 MiB: written anew in a few dozen milliseconds.
+_COMPACTED_PAGES: Final = 4096
 
 
 def writer(file: SQLiteFile) -> Crew:
     """The thread that writes `file`."""
-    return Crew("actum-sqlite-writer", 1, file, "rw", partial(_serve, file))
+    return Crew("actum-sqlite-writer", 1, file, partial(_serve, file))
 
 
 def _serve(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, first: Job) -> None:
@@ -31,7 +33,7 @@ def _serve(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, fir
     # Processes take turns by this lock: one that writes without pause would let the others wait until they give up.
     lock = file.lock
     inode = file.inode()
-    scrub = False
+    unclean = False
     job: Job | None = first
     while job is not None:
         group, ended = _gather(waiting, job)
@@ -39,9 +41,10 @@ def _serve(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, fir
             lock.acquire()
             try:
                 if file.inode() != inode:
-                    raise StoreUnavailable(reason=f"{file.path} was moved or deleted while it was open")
+                    raise StoreUnavailable(reason=f"{file.path.name}: the file was moved or deleted while it was open")
                 answers, erased = _write(file, connection, group)
-                scrub = (scrub or erased) and not _scrubbed(connection)
+                if erased or unclean:
+                    unclean = not _scrubbed(connection, erased=erased)
             finally:
                 lock.release()
         except BaseException as error:  # noqa: BLE001 - those who wait must hear of it, whatever it is, and the thread lives
@@ -51,8 +54,6 @@ def _serve(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, fir
         # What was answered is not kept alive while the thread waits.
         del group, answers
         job = None if ended else waiting.get()
-    if scrub:
-        _scrubbed(connection)
     lock.close()
 
 
@@ -104,14 +105,20 @@ def _write(file: SQLiteFile, connection: sqlite3.Connection, group: list[Job]) -
     return answers, erased
 
 
-def _scrubbed(connection: sqlite3.Connection) -> bool:
-    """Folds the log into the file and empties it, so that erased bytes are in neither; False when that must wait."""
-    connection.execute(f"PRAGMA busy_timeout = {int(_SCRUB_WAIT_S * 1000)}")
+def _scrubbed(connection: sqlite3.Connection, *, erased: bool) -> bool:
+    """Clears away what was erased, from the file's free room and from the log; False when that must wait.
+
+    It happens after the commit, which stands whatever happens here.
+    """
     try:
+        # SQLite clears what it deletes, but not the copies that it leaves in the free room of a page when rows move
+        # to another. In a large file, rewriting would hold up everybody for long; there a few such copies may stay.
+        if erased and connection.execute("PRAGMA page_count").fetchone()[0] <= _COMPACTED_PAGES:
+            connection.execute("VACUUM")
+        # Only the purge itself waits for readers of an older state; later commits try in passing.
+        connection.execute(f"PRAGMA busy_timeout = {int(_EMPTY_WAIT_S * 1000) if erased else 0}")
         blocked: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    except sqlite3.Error:
-        # The commit stands; the log is emptied after the next one.
-        return False
-    finally:
         connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+    except sqlite3.Error:
+        return False
     return not blocked

@@ -1,0 +1,160 @@
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from actum.base.errors import StoreUnavailable
+from actum.storage.owners import FileOwners, Owners, ProcessOwners
+from tests.support.programs import end_of, line_of, program
+
+HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from actum.storage.owners import FileOwners
+
+async def main(folder):
+    async with FileOwners(Path(folder)).hold() as owner:
+        print(owner, flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+# The parent dies at once; its child, which was forked while the owner was held, lives on.
+ORPHAN = """
+import asyncio, os, sys
+from pathlib import Path
+from actum.storage.owners import FileOwners
+
+async def main(folder):
+    async with FileOwners(Path(folder)).hold() as owner:
+        print(owner, flush=True)
+        if os.fork():
+            os._exit(0)
+        sys.stdin.readline()
+        os._exit(0)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store.db-owners"
+
+
+def files_in(folder: Path) -> int:
+    return len(list(folder.iterdir()))
+
+
+@pytest.fixture(params=["memory", "file"])
+def owners(request: pytest.FixtureRequest, folder: Path) -> Owners:
+    return ProcessOwners() if request.param == "memory" else FileOwners(folder)
+
+
+class TestAnyOwners:
+    async def test_an_owner_is_alive_as_long_as_it_is_held(self, owners: Owners) -> None:
+        async with owners.hold() as one, owners.hold() as two:
+            assert one != two
+            assert await owners.alive(one)
+            assert await owners.alive(two)
+        assert not await owners.alive(one)
+        assert not await owners.alive(two)
+
+    async def test_it_is_given_back_when_its_holder_fails(self, owners: Owners) -> None:
+        held: list[str] = []
+
+        async def fail() -> None:
+            async with owners.hold() as owner:
+                held.append(owner)
+                raise LookupError
+
+        with pytest.raises(LookupError):
+            await fail()
+        assert not await owners.alive(held[0])
+
+    @pytest.mark.parametrize("owner", ["owner-1", "../../etc/passwd", "a/b", "ж" * 256, "."])
+    async def test_an_id_that_nobody_made_is_not_alive(self, owners: Owners, owner: str) -> None:
+        assert not await owners.alive(owner)
+
+
+class TestFiles:
+    async def test_another_process_is_alive_until_it_ends(self, folder: Path) -> None:
+        holder = program(HOLDER, folder)
+        owner = await asyncio.to_thread(line_of, holder)
+        assert await FileOwners(folder).alive(owner)
+        await asyncio.to_thread(end_of, holder, "go")
+        assert not await FileOwners(folder).alive(owner)
+        assert files_in(folder) == 0
+
+    @pytest.mark.crash
+    async def test_a_killed_process_is_not_alive_and_its_file_goes(self, folder: Path) -> None:
+        owners = FileOwners(folder)
+        holders = [program(HOLDER, folder) for _ in range(2)]
+        names = [await asyncio.to_thread(line_of, holder) for holder in holders]
+        for holder in holders:
+            os.kill(holder.pid, signal.SIGKILL)
+            await asyncio.to_thread(holder.communicate)
+        assert files_in(folder) == 2
+        assert not await owners.alive(names[0])
+        assert files_in(folder) == 1
+        # The next owner clears away what the dead have left.
+        async with owners.hold() as owner:
+            assert files_in(folder) == 1
+            assert await owners.alive(owner)
+        assert not await owners.alive(names[1])
+
+    async def test_a_forked_child_does_not_keep_its_dead_parent_alive(self, folder: Path) -> None:
+        parent = program(ORPHAN, folder)
+        owner = await asyncio.to_thread(line_of, parent)
+        await asyncio.to_thread(parent.wait, 60)
+        assert not await FileOwners(folder).alive(owner)
+        await asyncio.to_thread(parent.communicate, "go\n")
+
+    async def test_a_forked_child_holds_nothing_itself(self, folder: Path) -> None:
+        owners = FileOwners(folder)
+        async with owners.hold() as owner:
+            assert await owners.alive(owner)
+            child = program(f"import asyncio\nfrom pathlib import Path\n{CHILD}", folder, owner)
+            assert await asyncio.to_thread(end_of, child) == "True\n"
+
+    async def test_a_place_that_takes_no_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(StoreUnavailable, match="Not a directory"):
+            async with FileOwners(tmp_path / "file" / "owners").hold():
+                pass
+
+    async def test_many_come_at_once(self, folder: Path) -> None:
+        """Each clears away dead files while others are about to lock theirs."""
+        held = asyncio.Barrier(4)
+
+        async def hold() -> bool:
+            owners = FileOwners(folder)
+            async with owners.hold() as owner:
+                await held.wait()
+                return await owners.alive(owner)
+
+        def run(count: int) -> list[bool]:
+            async def main() -> list[bool]:
+                nonlocal held
+                return [await one() for _ in range(count)]
+
+            async def one() -> bool:
+                owners = FileOwners(folder)
+                async with owners.hold() as owner:
+                    return await owners.alive(owner)
+
+            return asyncio.run(main())
+
+        assert await asyncio.gather(*(hold() for _ in range(4))) == [True] * 4
+        assert await asyncio.gather(*(asyncio.to_thread(run, 100) for _ in range(4))) == [[True] * 100] * 4
+        assert files_in(folder) == 0
+
+
+CHILD = """
+import sys
+from actum.storage.owners import FileOwners
+print(asyncio.run(FileOwners(Path(sys.argv[1])).alive(sys.argv[2])))
+"""

@@ -1,0 +1,282 @@
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from operator import methodcaller
+from pathlib import Path
+
+import pytest
+
+from actum.base.errors import StoreUnavailable
+from actum.lifecycle.change import Change, Keys, Scope, SessionRow
+from actum.storage.backend import Reader, RecordQuery, SessionQuery, Transaction
+from actum.storage.sqlite import SQLiteBackend
+from actum.storage.sqlite_view import SQLiteView
+from tests.support.programs import end_of, line_of, program
+from tests.support.rows import appended, new_record, run_row, session_row, started
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+async def backend(path: Path) -> AsyncIterator[SQLiteBackend]:
+    opened = await SQLiteBackend.open(path)
+    await opened.write(lambda tx: tx.apply(started(session_row(), run_row())), 0)
+    yield opened
+    await opened.close()
+
+
+async def apply(backend: SQLiteBackend, change: Change) -> None:
+    await backend.write(lambda tx: tx.apply(change), 0)
+
+
+async def append(backend: SQLiteBackend, key: str, run_id: str = "r1") -> int:
+    """Appends one record at the scope's end and gives its position."""
+
+    def work(tx: Transaction) -> int:
+        position = tx.see(Keys(scope_of=run_id)).position
+        tx.apply(appended([new_record(run_id, key)], after=position))
+        return position + 1
+
+    return await backend.write(work, 100)
+
+
+async def keys_of_scope(backend: SQLiteBackend) -> list[str]:
+    """The event keys of the session's records, in order; their ids name positions without a gap."""
+    found: list[str] = []
+    more = True
+    while more:
+        query = RecordQuery(scope=Scope("s1"), after=len(found), limit=1000)
+        page = await backend.read(methodcaller("records", query))
+        for record in page.records:
+            found.append(f"{record.run_id}/{record.event_key}")
+            assert record.id == Scope("s1").record_id(len(found))
+        more = page.more
+    return found
+
+
+APPENDER = """
+import asyncio, sys
+from tests.storage.test_sqlite import append
+from actum.storage.sqlite import SQLiteBackend
+
+async def main(path, run_id, count):
+    backend = await SQLiteBackend.open(path)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for i in range(int(count)):
+        print(await append(backend, f"k{i:04}", run_id), flush=True)
+    await backend.close()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+class TestManyWriters:
+    @pytest.mark.slow
+    async def test_several_processes_take_turns_and_lose_nothing(self, backend: SQLiteBackend, path: Path) -> None:
+        runs = [f"p{i}" for i in range(4)]
+        await backend.write(lambda tx: tx.apply(started(session_row(), *map(run_row, runs))), 0)
+        processes = [program(APPENDER, path, run, "500") for run in runs]
+        assert [line_of(each) for each in processes] == ["ready"] * 4
+        for each in processes:
+            assert each.stdin is not None
+            each.stdin.write("go\n")
+            each.stdin.flush()
+        answers = await asyncio.gather(*(asyncio.to_thread(end_of, each) for each in processes))
+        positions = [[int(line) for line in answer.split()] for answer in answers]
+        stored = await keys_of_scope(backend)
+        assert len(stored) == 2000
+        for run, theirs in zip(runs, positions, strict=True):
+            assert [stored[position - 1] for position in theirs] == [f"{run}/k{i:04}" for i in range(500)]
+        # Nobody starves: when the first is through, every other has come a good way too.
+        first = min(theirs[-1] for theirs in positions)
+        assert all(sum(position < first for position in theirs) > 20 for theirs in positions)
+
+    async def test_many_fresh_objects_on_one_new_file(self, path: Path) -> None:
+        backends = await asyncio.gather(*(SQLiteBackend.open(path) for _ in range(8)))
+        rows = [session_row(f"s{i}") for i in range(8)]
+        writes = (apply(backend, started(row)) for backend, row in zip(backends, rows, strict=True))
+        await asyncio.gather(*writes)
+        found = await backends[0].read(lambda reader: reader.sessions(SessionQuery(limit=9)))
+        assert found == tuple(rows)
+        await asyncio.gather(*(backend.close() for backend in backends))
+
+    async def test_many_fresh_processes_on_one_new_file(self, path: Path) -> None:
+        processes = [program(APPENDER, path, "r1", "0") for _ in range(4)]
+        for each in processes:
+            await asyncio.to_thread(end_of, each, "go")
+
+    async def test_tasks_of_several_event_loops_share_one_backend(self, backend: SQLiteBackend) -> None:
+        def loop(name: str) -> None:
+            async def main() -> None:
+                await asyncio.gather(*(append(backend, f"{name}{i}") for i in range(50)))
+
+            asyncio.run(main())
+
+        threads = [threading.Thread(target=loop, args=(name,)) for name in "abc"]
+        for thread in threads:
+            thread.start()
+        await asyncio.gather(*(append(backend, f"d{i}") for i in range(50)))
+        for thread in threads:
+            await asyncio.to_thread(thread.join)
+        assert len(set(await keys_of_scope(backend))) == 200
+
+
+class TestReaders:
+    async def test_a_read_sees_one_state_while_others_write(self, backend: SQLiteBackend) -> None:
+        reading, written = threading.Event(), threading.Event()
+
+        def work(reader: Reader) -> tuple[int, int, int]:
+            before = reader.records(RecordQuery(scope=Scope("s1"), limit=9)).last
+            reading.set()
+            assert written.wait(30)
+            after = reader.see(Keys(scope=Scope("s1"))).position
+            return before, after, len(reader.records(RecordQuery(scope=Scope("s1"), limit=9)).records)
+
+        read = asyncio.create_task(backend.read(work))
+        assert await asyncio.to_thread(reading.wait, 30)
+        await append(backend, "k1")
+        written.set()
+        assert await read == (0, 0, 0)
+        assert await keys_of_scope(backend) == ["r1/k1"]
+
+    async def test_a_reader_cannot_write(self, backend: SQLiteBackend) -> None:
+        def work(reader: Reader) -> None:
+            assert isinstance(reader, SQLiteView)
+            reader.apply(started(session_row("s2")))
+
+        with pytest.raises(StoreUnavailable, match="readonly"):
+            await backend.read(work)
+
+    async def test_what_a_read_raises_reaches_its_caller(self, backend: SQLiteBackend) -> None:
+        def work(_: Reader) -> None:
+            raise LookupError("mine")
+
+        for _ in range(5):
+            with pytest.raises(LookupError, match="mine"):
+                await backend.read(work)
+        assert await keys_of_scope(backend) == []
+
+
+class TestClosing:
+    async def test_what_was_accepted_is_stored_before_the_file_closes(self, backend: SQLiteBackend, path: Path) -> None:
+        tasks = [asyncio.create_task(append(backend, f"k{i}")) for i in range(20)]
+        await asyncio.sleep(0)
+        await backend.close()
+        assert sorted(await asyncio.gather(*tasks)) == list(range(1, 21))
+        assert not path.with_name("store.db-wal").exists()
+        again = await SQLiteBackend.open(path)
+        assert len(await keys_of_scope(again)) == 20
+        await again.close()
+
+
+FORKED = """
+import asyncio, os, sys
+from tests.storage.test_sqlite import append
+from actum.base.errors import StoreUnavailable
+from actum.storage.sqlite import SQLiteBackend
+
+async def refused(call):
+    try:
+        await call
+    except StoreUnavailable as error:
+        return "fork" in error.reason
+    return False
+
+async def child(backend, path):
+    answers = [await refused(append(backend, "child")), await refused(SQLiteBackend.open(path))]
+    answers.append(await refused(backend.read(lambda reader: reader.chain("r1"))))
+    await backend.close()
+    return answers
+
+async def parent(path):
+    backend = await SQLiteBackend.open(path)
+    await append(backend, "before")
+    await backend.read(lambda reader: reader.chain("r1"))
+    return backend
+
+loop = asyncio.new_event_loop()
+backend = loop.run_until_complete(parent(sys.argv[1]))
+pid = os.fork()
+if pid == 0:
+    # The child ends as a program does, with everything that Python cleans up on its way out.
+    answers = asyncio.run(child(backend, sys.argv[1]))
+    sys.exit(0 if answers == [True] * 3 else 1)
+print("child", os.waitpid(pid, 0)[1])
+print("log", os.path.exists(sys.argv[1] + "-wal"))
+print("after", loop.run_until_complete(append(backend, "after")))
+loop.run_until_complete(backend.close())
+"""
+
+
+class TestOtherProcesses:
+    async def test_a_forked_child_is_refused_and_harms_nothing(self, backend: SQLiteBackend, path: Path) -> None:
+        await backend.close()
+        output = await asyncio.to_thread(end_of, program(FORKED, path))
+        assert output.splitlines() == ["child 0", "log True", "after 2"]
+        again = await SQLiteBackend.open(path)
+        assert await keys_of_scope(again) == ["r1/before", "r1/after"]
+        await again.close()
+        with sqlite3.connect(path) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.close()
+
+    @pytest.mark.crash
+    @pytest.mark.parametrize("answers", [1, 40, 150])
+    async def test_a_killed_process_has_stored_all_that_it_answered(
+        self, backend: SQLiteBackend, path: Path, answers: int
+    ) -> None:
+        victim = program(APPENDER, path, "r1", "100000")
+        assert line_of(victim) == "ready"
+        assert victim.stdin is not None
+        victim.stdin.write("go\n")
+        victim.stdin.flush()
+        told = [int(line_of(victim)) for _ in range(answers)]
+        os.kill(victim.pid, signal.SIGKILL)
+        rest, _ = victim.communicate(timeout=60)
+        told += [int(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        stored = await keys_of_scope(backend)
+        assert told == list(range(1, len(told) + 1))
+        # At most one was stored whose answer did not get out.
+        assert len(told) <= len(stored) <= len(told) + 1
+        assert stored == [f"r1/k{i:04}" for i in range(len(stored))]
+        assert await append(backend, "next") == len(stored) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runs, each", [(1, 10_000), (1_000, 10)])
+async def test_the_file_stays_near_the_size_of_its_payloads(path: Path, runs: int, each: int) -> None:
+    backend = await SQLiteBackend.open(path)
+    payload = json.dumps({"text": "x" * 690}).encode()
+    names = [f"run-{i:032x}" for i in range(runs)]
+    await backend.write(lambda tx: tx.apply(started(session_row("s1", head=names[0]), *map(run_row, names))), 0)
+    position = 0
+    for name in names:
+        for start in range(0, each, 1000):
+            batch = [
+                new_record(name, f"step/{start + i}/message", payload=payload, turn_id=f"turn-{i:08x}")
+                for i in range(min(each, 1000))
+            ]
+            change = appended(batch, after=position)
+            position += len(batch)
+            await apply(backend, change)
+    await backend.close()
+    assert (await asyncio.to_thread(path.stat)).st_size / (len(payload) * runs * each) < 1.4
+
+
+async def test_a_session_row_is_found_by_its_exact_id_alone(backend: SQLiteBackend) -> None:
+    names = ["S1", "s1 ", "\uff531", "s1\u0301"]
+    for name in names:
+        await apply(backend, started(session_row(name)))
+    for name in ["s1", *names]:
+        seen = await backend.read(methodcaller("see", Keys(scope=Scope(name))))
+        row = seen.sessions[name]
+        assert isinstance(row, SessionRow)
+        assert row.session.session_id == name

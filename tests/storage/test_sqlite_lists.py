@@ -1,0 +1,116 @@
+"""Lists and slices are read along an index, in its order: no scan of a table, and nothing is sorted."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actum.lifecycle.change import Scope
+from actum.storage.backend import RecordQuery, RunQuery, SessionQuery
+from actum.storage.sqlite_file import SQLiteFile
+from actum.storage.sqlite_lists import run_statements, session_statement
+from actum.storage.sqlite_reads import record_statement
+from tests.support.rows import at
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    file = SQLiteFile(tmp_path / "store.db")
+    file.prepare()
+    with file.connected("rw") as opened:
+        yield opened
+
+
+def plan_of(connection: sqlite3.Connection, statement: str, values: list[str | int]) -> list[str]:
+    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
+
+
+def assert_walks(plan: list[str], first: str) -> None:
+    """The plan begins with this step; it reads no table as a whole and sorts nothing."""
+    assert plan[0].startswith(first), plan
+    assert not [step for step in plan if "TEMP B-TREE" in step], plan
+    assert not [step for step in plan if step.startswith("SCAN") and "USING" not in step], plan
+    assert not [step for step in plan[1:] if step.startswith("SCAN")], plan
+
+
+AFTER = (at(1), "r1")
+
+
+@pytest.mark.parametrize(
+    "query, first",
+    [
+        (RunQuery(limit=9), "SCAN r USING INDEX runs_by_time"),
+        (RunQuery(limit=9, after=AFTER), "SEARCH r USING INDEX runs_by_time ((started,run_id)>"),
+        (RunQuery(limit=9, since=at(1)), "SEARCH r USING INDEX runs_by_time (started>?"),
+        (RunQuery(limit=9, statuses=("running",)), "SEARCH r USING INDEX runs_by_status (status=?)"),
+        (RunQuery(limit=9, statuses=("running",), after=AFTER), "SEARCH r USING INDEX runs_by_status (status=? AND"),
+        (RunQuery(limit=9, statuses=("running",), since=at(1)), "SEARCH r USING INDEX runs_by_status (status=? AND"),
+        (RunQuery(limit=9, tenant="t"), "SEARCH r USING INDEX runs_by_tenant (tenant=?)"),
+        (RunQuery(limit=9, tenant="t", statuses=("failed",)), "SEARCH r USING INDEX runs_by_tenant (tenant=?)"),
+        (RunQuery(limit=9, agent_id="a", after=AFTER), "SEARCH r USING INDEX runs_by_agent (agent_id=? AND"),
+        (RunQuery(limit=9, labels={"a": "1"}), "SEARCH l USING PRIMARY KEY (key=? AND value=?)"),
+        (
+            RunQuery(limit=9, labels={"a": "1"}, after=AFTER),
+            "SEARCH l USING PRIMARY KEY (key=? AND value=? AND (started",
+        ),
+        (RunQuery(limit=9, labels={"a": "1", "b": "2"}), "SEARCH l USING PRIMARY KEY (key=? AND value=?)"),
+        (RunQuery(limit=9, awaiting="questions", since=at(1)), "SEARCH a USING PRIMARY KEY (kind=? AND started>?)"),
+    ],
+)
+def test_runs(connection: sqlite3.Connection, query: RunQuery, first: str) -> None:
+    (statement,) = run_statements(query)
+    assert_walks(plan_of(connection, *statement), first)
+
+
+def test_runs_of_a_session(connection: sqlite3.Connection) -> None:
+    for query in (
+        RunQuery(limit=9, session_id="s1", statuses=("running", "failed")),
+        RunQuery(limit=9, session_id="s1", labels={"a": "1"}, after=AFTER),
+    ):
+        (statement,) = run_statements(query)
+        assert_walks(plan_of(connection, *statement), "SEARCH r USING INDEX runs_by_scope (scope=?")
+
+
+def test_several_statuses_are_several_walks(connection: sqlite3.Connection) -> None:
+    statements = list(run_statements(RunQuery(limit=9, statuses=("running", "suspended"), after=AFTER)))
+    assert len(statements) == 2
+    for statement in statements:
+        assert_walks(plan_of(connection, *statement), "SEARCH r USING INDEX runs_by_status (status=? AND")
+
+
+@pytest.mark.parametrize(
+    "query, first",
+    [
+        (SessionQuery(limit=9), "SCAN e USING INDEX sessions_by_time"),
+        (SessionQuery(limit=9, after=AFTER), "SEARCH e USING INDEX sessions_by_time ((created,session_id)>"),
+        (SessionQuery(limit=9, status="active"), "SEARCH e USING INDEX sessions_by_status (status=?)"),
+        (SessionQuery(limit=9, tenant="t", status="active"), "SEARCH e USING INDEX sessions_by_tenant (tenant=?)"),
+        (SessionQuery(limit=9, metadata={"a": "1"}, after=AFTER), "SEARCH m USING PRIMARY KEY (key=? AND value=? AND"),
+        (SessionQuery(limit=9, metadata={"a": "1", "b": "2"}), "SEARCH m USING PRIMARY KEY (key=? AND value=?)"),
+    ],
+)
+def test_sessions(connection: sqlite3.Connection, query: SessionQuery, first: str) -> None:
+    assert_walks(plan_of(connection, *session_statement(query)), first)
+
+
+TRANSCRIPT = ("transcript_messages_seeded", "transcript_messages_appended")
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(
+    "run_id, types, index",
+    [
+        (None, None, "records_by_position (scope=? AND position>?"),
+        (None, ("usage",), "records_by_position (scope=? AND position>?"),
+        ("r1", None, "records_by_run (run=? AND position>?"),
+        ("r1", ("usage", *TRANSCRIPT), "records_by_run (run=? AND position>?"),
+        ("r1", TRANSCRIPT, "records_of_transcript (run=? AND position>?"),
+        ("r1", TRANSCRIPT[1:], "records_of_transcript (run=? AND position>?"),
+    ],
+)
+def test_records(
+    connection: sqlite3.Connection, run_id: str | None, types: tuple[str, ...] | None, index: str, *, backwards: bool
+) -> None:
+    query = RecordQuery(scope=Scope("s1"), run_id=run_id, types=types, limit=9, backwards=backwards)
+    assert_walks(plan_of(connection, *record_statement(query, 1)), f"SEARCH c USING INDEX {index}")

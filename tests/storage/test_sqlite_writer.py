@@ -1,0 +1,302 @@
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable
+from operator import methodcaller
+from pathlib import Path
+
+import pytest
+
+from actum.base import limits
+from actum.base.errors import ContractError, RunNotRunning, StoreUnavailable
+from actum.lifecycle.change import Change, Keys, Scope
+from actum.storage.backend import RecordQuery, Transaction
+from actum.storage.sqlite import SQLiteBackend
+from tests.support.faults_in_sqlite import Faults
+from tests.support.programs import end_of, program
+from tests.support.rows import appended, new_record, run_row, session_row, started
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return Faults()
+
+
+@pytest.fixture
+async def backend(path: Path, faults: Faults) -> AsyncIterator[SQLiteBackend]:
+    opened = await SQLiteBackend.open(path, connect=faults.connect)
+    await opened.write(methodcaller("apply", started(session_row(), run_row())), 0)
+    yield opened
+    await opened.close()
+
+
+def appending(key: str, payload: bytes = b"{}", then: BaseException | None = None) -> Callable[[Transaction], str]:
+    """Work that appends one record at the end of the scope, and then raises `then`."""
+
+    def work(tx: Transaction) -> str:
+        position = tx.see(Keys(scope_of="r1")).position
+        tx.apply(appended([new_record(key=key, payload=payload)], after=position))
+        if then is not None:
+            raise then
+        return key
+
+    return work
+
+
+class Grouped:
+    """Holds the writer in one piece of work, so that all that is asked meanwhile becomes its next group."""
+
+    def __init__(self, backend: SQLiteBackend) -> None:
+        self._backend = backend
+        self._held, self._go = threading.Event(), threading.Event()
+
+    async def run(self, *works: Callable[[Transaction], str], size: int = 0) -> list[str | BaseException]:
+        """The answers of the works, which share one transaction."""
+
+        def hold(_: Transaction) -> None:
+            self._held.set()
+            assert self._go.wait(60)
+
+        first = asyncio.create_task(self._backend.write(hold, 0))
+        assert await asyncio.to_thread(self._held.wait, 60)
+        others = [asyncio.create_task(self._backend.write(work, size)) for work in works]
+        await asyncio.sleep(0)
+        self._go.set()
+        await first
+        return await asyncio.gather(*others, return_exceptions=True)
+
+
+async def stored(backend: SQLiteBackend) -> list[str]:
+    found = await backend.read(lambda reader: reader.records(RecordQuery(scope=Scope("s1"), limit=1000)))
+    assert [each.id for each in found.records] == [Scope("s1").record_id(i + 1) for i in range(len(found.records))]
+    assert found.last == len(found.records)
+    return [each.event_key for each in found.records]
+
+
+class TestGroups:
+    async def test_commands_that_wait_together_share_one_commit(self, backend: SQLiteBackend, faults: Faults) -> None:
+        before = faults.commits
+        assert await Grouped(backend).run(*(appending(f"k{i}") for i in range(40))) == [f"k{i}" for i in range(40)]
+        # One for the work that held the writer, one for all the others.
+        assert faults.commits - before == 2
+        assert await stored(backend) == [f"k{i}" for i in range(40)]
+
+    async def test_a_group_is_bounded_in_number_and_in_bytes(
+        self, backend: SQLiteBackend, faults: Faults, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("actum.storage.sqlite_writer.GROUP_COMMANDS", 2)
+        # The first commit is of the work that holds the writer; then every group of two fails alone.
+        assert limits.GROUP_COMMANDS > 2
+        grouped = Grouped(backend)
+
+        def failing(tx: Transaction) -> str:
+            faults.fail("COMMIT")
+            return appending("k0")(tx)
+
+        answers = await grouped.run(failing, appending("k1"), appending("k2"), appending("k3"))
+        assert [type(answer) for answer in answers] == [StoreUnavailable, StoreUnavailable, str, str]
+        monkeypatch.setattr("actum.storage.sqlite_writer.GROUP_COMMANDS", 512)
+        answers = await Grouped(backend).run(failing, appending("k4"), size=limits.GROUP_BYTES)
+        assert [type(answer) for answer in answers] == [StoreUnavailable, str]
+        assert await stored(backend) == ["k2", "k3", "k4"]
+
+    @pytest.mark.parametrize(
+        "error", [RunNotRunning(run_id="r1", status="failed"), ZeroDivisionError(), KeyboardInterrupt(), SystemExit(2)]
+    )
+    async def test_a_refused_command_leaves_its_neighbours_alone(
+        self, backend: SQLiteBackend, error: BaseException
+    ) -> None:
+        heard: list[BaseException] = []
+
+        async def ask(work: Callable[[Transaction], str]) -> str | None:
+            try:
+                return await backend.write(work, 0)
+            except type(error) as found:
+                heard.append(found)
+                return None
+
+        held, go = threading.Event(), threading.Event()
+
+        def hold(_: Transaction) -> None:
+            held.set()
+            assert go.wait(60)
+
+        first = asyncio.create_task(backend.write(hold, 0))
+        assert await asyncio.to_thread(held.wait, 60)
+        works = appending("a"), appending("b", then=error), appending("c")
+        asked = asyncio.gather(*map(ask, works))
+        await asyncio.sleep(0)
+        go.set()
+        await first
+        assert await asked == ["a", None, "c"]
+        assert heard == [error]
+        assert await ask(appending("alone", then=error)) is None
+        assert await stored(backend) == ["a", "c"]
+
+    async def test_a_stop_iteration_is_told_as_what_it_is(self, backend: SQLiteBackend) -> None:
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await backend.write(appending("a", then=StopIteration()), 0)
+        assert await stored(backend) == []
+
+    async def test_whoever_waited_no_longer_is_passed_over(self, backend: SQLiteBackend) -> None:
+        held, go = threading.Event(), threading.Event()
+
+        def hold(_: Transaction) -> None:
+            held.set()
+            assert go.wait(60)
+
+        first = asyncio.create_task(backend.write(hold, 0))
+        assert await asyncio.to_thread(held.wait, 60)
+        left, stays = (asyncio.create_task(backend.write(appending(key), 0)) for key in "ab")
+        await asyncio.sleep(0)
+        left.cancel()
+        first.cancel()
+        await asyncio.gather(left, first, return_exceptions=True)
+        go.set()
+        assert await stays == "b"
+        assert await stored(backend) == ["b"]
+
+    async def test_a_loop_that_closed_is_no_trouble(self, backend: SQLiteBackend) -> None:
+        held, go = threading.Event(), threading.Event()
+
+        def hold(_: Transaction) -> None:
+            held.set()
+            assert go.wait(60)
+
+        def leave() -> None:
+            loop = asyncio.new_event_loop()
+            task = loop.create_task(backend.write(hold, 0))
+            loop.call_soon(lambda: loop.call_later(0, loop.stop))
+            loop.run_forever()
+            assert held.wait(60)
+            task.cancel()
+            loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+            loop.close()
+
+        await asyncio.to_thread(leave)
+        go.set()
+        assert await backend.write(appending("next"), 0) == "next"
+
+
+class TestTheMachineFails:
+    @pytest.mark.parametrize("statement", ["COMMIT", "BEGIN IMMEDIATE"])
+    async def test_a_failing_commit_fails_all_and_stores_nothing(
+        self, backend: SQLiteBackend, faults: Faults, statement: str
+    ) -> None:
+        refusal = RunNotRunning(run_id="r1", status="failed")
+        grouped = Grouped(backend)
+
+        def fail(tx: Transaction) -> str:
+            faults.fail(statement)
+            return appending("a")(tx)
+
+        works = [fail, appending("b", then=refusal), appending("c")]
+        if statement == "BEGIN IMMEDIATE":
+            faults.fail(statement)
+            with pytest.raises(StoreUnavailable, match=r"store\.db: disk I/O error"):
+                await backend.write(appending("a"), 0)
+        else:
+            answers = await grouped.run(*works)
+            assert [type(answer) for answer in answers] == [StoreUnavailable] * 3
+            assert len({id(answer) for answer in answers}) == 3
+        assert await stored(backend) == []
+        assert await backend.write(appending("next"), 0) == "next"
+
+    async def test_a_failing_statement_fails_its_command_alone(self, backend: SQLiteBackend, faults: Faults) -> None:
+        def fail(tx: Transaction) -> str:
+            faults.fail("UPDATE scopes")
+            return appending("b")(tx)
+
+        answers = await Grouped(backend).run(appending("a"), fail, appending("c"))
+        assert [type(answer) for answer in answers] == [str, StoreUnavailable, str]
+        assert await stored(backend) == ["a", "c"]
+
+    async def test_a_full_disk_in_mid_group(self, backend: SQLiteBackend, faults: Faults, path: Path) -> None:
+        faults.pages = path.stat().st_size // 4096 + 60  # noqa: ASYNC240 - a look at a small file
+        works = [appending(f"k{i}", payload=b'"%s"' % (b"x" * size)) for i, size in enumerate((9, 9, 10**6, 9))]
+        answers = await Grouped(backend).run(*works)
+        kept = [answer for answer in answers if isinstance(answer, str)]
+        assert isinstance(answers[2], StoreUnavailable)
+        assert "full" in answers[2].reason
+        assert await stored(backend) == kept
+        faults.pages = 10**6
+        assert await backend.write(works[2], 0) == "k2"
+
+    async def test_a_disk_that_takes_the_whole_transaction_away(self, backend: SQLiteBackend, path: Path) -> None:
+        await backend.close()
+        output = await asyncio.to_thread(end_of, program(FULL, path))
+        assert output.splitlines() == ["lost", "after next"]
+
+    async def test_what_fails_after_the_commit_does_not_unsay_it(self, backend: SQLiteBackend, faults: Faults) -> None:
+        await backend.write(methodcaller("apply", started(session_row("s2"))), 0)
+        faults.fail("PRAGMA wal_checkpoint")
+        await backend.write(methodcaller("apply", Change(None, purge=Scope("s2"))), 0)
+        faults.fail("VACUUM")
+        await backend.write(methodcaller("apply", Change(None, purge=Scope("s1"))), 0)
+        assert await stored(backend) == []
+
+    async def test_a_lock_held_by_a_stranger(self, backend: SQLiteBackend, path: Path) -> None:
+        stranger = sqlite3.connect(path, isolation_level=None)
+        stranger.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable, match="locked"):
+            await backend.write(appending("a"), 0)
+        stranger.close()
+        assert await backend.write(appending("b"), 0) == "b"
+
+    async def test_a_file_that_was_taken_away(self, backend: SQLiteBackend, path: Path) -> None:
+        moved = path.with_name("elsewhere.db")
+        path.rename(moved)  # noqa: ASYNC240 - one call
+        with pytest.raises(StoreUnavailable, match="moved or deleted"):
+            await backend.write(appending("a"), 0)
+        moved.rename(path)
+        assert await backend.write(appending("b"), 0) == "b"
+
+    async def test_a_file_that_cannot_be_opened_is_tried_again(self, path: Path, faults: Faults) -> None:
+        opened = await SQLiteBackend.open(path, connect=faults.connect)
+        faults.fail("PRAGMA synchronous")
+        with pytest.raises(StoreUnavailable, match="disk I/O error"):
+            await opened.write(methodcaller("apply", started(session_row())), 0)
+        await opened.write(methodcaller("apply", started(session_row())), 0)
+        await opened.close()
+
+
+# The limit on the size of files makes the disk full for this process, in the middle of a large group.
+FULL = """
+import asyncio, resource, sys
+from pathlib import Path
+from actum.base.errors import StoreUnavailable
+from actum.storage.sqlite import SQLiteBackend
+from tests.storage.test_sqlite_writer import Grouped, appending, stored
+
+async def main(path):
+    backend = await SQLiteBackend.open(path)
+    await backend.write(appending("first"), 0)
+    log = Path(path + "-wal").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max(log, Path(path).stat().st_size) + 200_000, resource.RLIM_INFINITY))
+    works = [appending(f"k{i}", payload=b'"%s"' % (b"x" * size)) for i, size in enumerate((9, 9, 40_000_000, 9, 9))]
+    answers = await Grouped(backend).run(*works)
+    kept = [answer for answer in answers if isinstance(answer, str)]
+    assert all(isinstance(answer, (str, StoreUnavailable)) for answer in answers), answers
+    assert isinstance(answers[2], StoreUnavailable), answers
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert await stored(backend) == ["first", *kept], (kept, await stored(backend))
+    print("lost" if not kept else f"kept {kept}")
+    print("after", await backend.write(appending("next"), 0))
+    await backend.close()
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def test_refusals_are_no_failures_of_the_store(backend: SQLiteBackend) -> None:
+    refusal = RunNotRunning(run_id="r1", status="failed")
+    with pytest.raises(ContractError) as caught:
+        await backend.write(appending("a", then=refusal), 0)
+    assert caught.value is refusal
+    await backend.write(methodcaller("apply", Change(None)), 0)
+    assert await stored(backend) == []
