@@ -178,11 +178,13 @@ async def test_a_canceled_run_is_canceled_however_its_worker_dies(opened: Opened
     while True:
         async with opened() as backend:
             store = await begun(backend)
-            gate = Gate()
-            cast = Cast(uses("a", "b"), "done").returns("a").returns("b", gate)
+            quick, gate = Gate("ok"), Gate()
+            quick.opened.set()
+            cast = Cast(uses("a", "b"), "done").returns("a", quick).returns("b", gate)
             mortal = MortalBackend(backend)
             worker = Worker(LocalStore(mortal), cast)
             await worker.start()
+            await quick.reached.wait()
             await gate.reached.wait()
             died_at += 1
             mortal.die_at(mortal.calls + died_at, after=after)
@@ -201,7 +203,7 @@ async def test_a_canceled_run_is_canceled_however_its_worker_dies(opened: Opened
             assert log.results["b"].content["error"] in {"canceled", "outcome_unknown"}
             if not mortal.died.is_set():
                 break
-    assert died_at > 4
+    assert died_at > 2
 
 
 async def _unless_dying(mortal: MortalBackend, worker: Worker) -> None:
