@@ -1,0 +1,127 @@
+"""What a run goes on from, as far as its own transcript needs it: the group that stands open, and its calls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from actum.base.errors import DurableDataError, InvalidCursor
+from actum.base.value import Value
+from actum.host.verify_reading import Reading, first_record, other_run
+from actum.host.verify_report import Check, Say
+from actum.host.verify_transcript import Calls, TranscriptProof
+from actum.lifecycle.states import Run, RunStatus, StartOutcome
+from actum.messages.message import Message, Role
+from actum.records import kinds
+from actum.records.record import HistoryRef, Record, position_of
+from actum.records.types import RecordType
+from actum.storage.contract import Store
+
+_TOLD: Final = (
+    RecordType.TRANSCRIPT_MESSAGES_SEEDED,
+    RecordType.TRANSCRIPT_MESSAGES_APPENDED,
+    RecordType.PLAN_DECIDED,
+    RecordType.TOOL_CALL_SCHEDULED,
+    RecordType.TOOL_RESULT_RECEIVED,
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a history ends: its last group with the message before it, and the calls of that group."""
+
+    tail: tuple[Message, ...]
+    calls: Calls
+
+
+async def standing(store: Store, run: Run, digest: str, say: Say) -> Standing | None:
+    """How the history of `run` ends; None, with the damage named, when it cannot be a history."""
+    history = run.history
+    if history is None:
+        return Standing((), Calls())
+    before = await _lawful(store, run, history, digest, say)
+    if before is None:
+        return None
+    chain = [before]
+    proof = await _folded(store, chain, digest)
+    # A tail that begins with somebody else's message is whole; else it goes on in the history of the history.
+    while proof is not None and not (proof.tail and proof.tail[0].role is not Role.ASSISTANT):
+        earlier = await _earlier(store, chain[0], digest)
+        if earlier is None:
+            break
+        chain.insert(0, earlier)
+        proof = await _folded(store, chain, digest)
+    if proof is None:
+        return None  # the damage is named at the run that has it
+    return Standing(proof.tail, proof.calls if before.status is RunStatus.SUSPENDED else Calls())
+
+
+async def _lawful(store: Store, run: Run, history: HistoryRef, digest: str, say: Say) -> Run | None:
+    """The history's run, when it ended before `run` began, in the same scope, exactly where `run` says."""
+    before = await other_run(store, history.run_id, Check.HISTORY, "the run's history", say)
+    if before is None:
+        return None
+    first = await first_record(store, run.run_id, digest)
+    rule = _breach(run, before, history, first, digest)
+    if rule is not None:
+        say(Check.HISTORY, f"the run's history {history.run_id!r} {rule}", first)
+        return None
+    return before
+
+
+def _breach(run: Run, before: Run, history: HistoryRef, first: Record | None, digest: str) -> str | None:
+    """Why `before` cannot be the history of `run`, whose first record is `first`."""
+    if before.session_id != run.session_id:
+        return "belongs to another session"
+    if before.status is RunStatus.RUNNING or before.end_record_id is None:
+        return "has not ended"
+    if before.end_record_id != history.through:
+        return f"ended at {before.end_record_id!r}, not at {history.through!r}"
+    try:
+        ended = position_of(history.through, digest)
+    except InvalidCursor:
+        return "ended in another scope"
+    if first is not None and ended >= position_of(first.id, digest):
+        return "did not end before the run began"
+    stopped = run.start_outcome is StartOutcome.STOP
+    if before.status is RunStatus.SUSPENDED and before.successor_run_id != run.run_id and not stopped:
+        return "is suspended, and another run took its place"
+    return None
+
+
+async def _earlier(store: Store, run: Run, digest: str) -> Run | None:
+    """The run that `run` goes on from; None at the beginning, and where a damaged chain would lead in a circle."""
+    if run.history is None or run.end_record_id is None:
+        return None
+    before = await other_run(store, run.history.run_id, Check.HISTORY, "the run's history", _silent)
+    try:
+        ended = position_of((before and before.end_record_id) or "", digest)
+    except InvalidCursor:
+        return None  # named when that run itself was verified
+    return before if ended < position_of(run.end_record_id, digest) else None
+
+
+async def _folded(store: Store, runs: Sequence[Run], digest: str) -> TranscriptProof | None:
+    """The transcripts of these runs, one after the other; None when one of their records cannot be read."""
+    proof = TranscriptProof(_silent)
+    for run in runs:
+        run_id = run.run_id
+        reading = Reading(
+            lambda cursor, limit, run_id=run_id: store.list_run_records(
+                run_id, cursor=cursor, limit=limit, types=_TOLD
+            ),  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+            digest,
+        )
+        async for record in reading.records():
+            try:
+                payload = kinds.payload_of(record)
+            except DurableDataError:
+                return None
+            if isinstance(payload, Value):
+                proof.read(payload, record)
+        if reading.unreadable:
+            return None
+    return proof
+
+
+def _silent(check: Check, says: str, record: Record | None) -> None:
+    """Damages of a history are named when its own run is verified."""

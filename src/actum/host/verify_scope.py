@@ -1,0 +1,134 @@
+"""Proofs of one scope, record by record in its order: positions, links of children, and the session's head."""
+
+from actum.base.errors import DurableDataError, InvalidCursor
+from actum.base.value import Value
+from actum.host.verify_reading import Reading, other_run
+from actum.host.verify_report import Check, Say
+from actum.lifecycle.states import SESSION_ENDED
+from actum.records import kinds
+from actum.records.record import Record, position_of, record_id
+from actum.records.types import RecordType
+from actum.storage.contract import Store
+
+
+class ScopeProof:
+    """One scope. `say` names a damage of the scope as a whole; each record brings the one of its run."""
+
+    def __init__(self, store: Store, digest: str, reading: Reading, say: Say) -> None:
+        self._store = store
+        self.digest = digest
+        self.reading = reading
+        self._say = say
+        self._position = 0
+        self._last: tuple[Record, Value | None] | None = None
+        self._head: str | None = None
+        self._candidate: str | None = None
+        self._skipped = 0
+
+    @property
+    def head(self) -> str | None:
+        """The head to which the records read so far lead."""
+        return self._candidate or self._head
+
+    async def read(self, record: Record, say: Say) -> None:
+        """The scope's next record."""
+        self._placed(record, say)
+        payload = _payload(record)
+        self._settle(record, payload)
+        await self._linked(record, payload, say)
+        if isinstance(payload, kinds.RunStarted):
+            self._moves(record.run_id, payload)
+        self._last = record, payload
+
+    def finish(self) -> None:
+        """The end of the list: the last position that was given must be the last record's."""
+        for position, says in self.reading.unreadable[self._skipped :]:
+            where = record_id(self.digest, position)
+            self._say(Check.READING, f"the record {where} cannot be read: {says}", None)
+        self._skipped = len(self.reading.unreadable)
+        self._missing(self.reading.position + 1)
+        self._position = max(self._position, self.reading.position)
+        last, link = self._last if self._last is not None else (None, None)
+        if isinstance(link, kinds.ChildRunLinked):
+            self._say(Check.LINK, f"the child {link.child_run_id!r} was linked, but its start does not follow", last)
+
+    def _placed(self, record: Record, say: Say) -> None:
+        try:
+            position = position_of(record.id, self.digest)
+        except InvalidCursor:
+            say(Check.POSITIONS, "the record's id names another scope", record)
+            return
+        if position <= self._position:
+            say(Check.POSITIONS, "the record stands out of order", record)
+        self._missing(position)
+        self._position = max(position, self._position)
+
+    def _missing(self, position: int) -> None:
+        """Names the positions between the last record and `position` that hold nothing."""
+        first, last = self._position + 1, position - 1
+        unread = {at for at, _ in self.reading.unreadable}
+        # A row that cannot be read hides the one before it as well; it is named for itself.
+        if first > last or all(at in unread or at + 1 in unread for at in range(first, last + 1)):
+            return
+        which = f"record {record_id(self.digest, first)} is"
+        if last > first:
+            which = f"records {record_id(self.digest, first)} to {record_id(self.digest, last)} are"
+        before = self._last[0] if self._last is not None else None
+        after = f", behind {before.event_key!r} of run {before.run_id!r}" if before is not None else ""
+        self._say(Check.POSITIONS, f"{which} missing{after}", None)
+
+    def _settle(self, record: Record, payload: Value | None) -> None:
+        """A start moved the head unless the very next record says that it was stopped: its session had ended."""
+        if self._candidate is None:
+            return
+        stopped = (
+            record.run_id == self._candidate
+            and isinstance(payload, kinds.RunCompleted)
+            and payload.cancellation is not None
+            and payload.cancellation.reason == SESSION_ENDED
+        )
+        if not stopped:
+            self._head = self._candidate
+        self._candidate = None
+
+    def _moves(self, run_id: str, started: kinds.RunStarted) -> None:
+        continues = started.predecessor_run_id is not None and started.predecessor_run_id == self._head
+        if started.follows is not None or continues:
+            self._candidate = run_id
+
+    async def _linked(self, record: Record, payload: Value | None, say: Say) -> None:
+        """A child's start stands right behind the link on its parent, and nowhere else."""
+        before, link = self._last if self._last is not None else (None, None)
+        child = payload.parent_run_id if isinstance(payload, kinds.RunStarted) else None
+        if isinstance(link, kinds.ChildRunLinked):
+            begins = record.type == RecordType.RUN_STARTED and record.run_id == link.child_run_id
+            if not begins:
+                say(Check.LINK, f"the child {link.child_run_id!r} was linked, but its start does not follow", before)
+                return
+            if before is not None and child != before.run_id:
+                say(Check.LINK, f"the run is linked by {before.run_id!r}, but names another parent", record)
+            if record.agent_id != link.child_agent_id:
+                say(Check.LINK, "the link names another agent than the run's", before)
+            await self._call(record, link, say)
+        elif child is not None:
+            say(Check.LINK, f"the run's parent {child!r} has no link to it right before its start", record)
+
+    async def _call(self, record: Record, link: kinds.ChildRunLinked, say: Say) -> None:
+        run = await other_run(self._store, record.run_id, Check.LINK, "the child", _silent)
+        if run is not None and run.tool_call_id != link.tool_call_id:
+            say(Check.LINK, f"the run answers call {run.tool_call_id!r}, its link says {link.tool_call_id!r}", record)
+
+
+def _payload(record: Record) -> Value | None:
+    """The payload of a record on which order depends; None for others, and for one that its own run will name."""
+    if record.type not in (RecordType.RUN_STARTED, RecordType.RUN_COMPLETED, RecordType.CHILD_RUN_LINKED):
+        return None
+    try:
+        payload = kinds.payload_of(record)
+    except DurableDataError:
+        return None
+    return payload if isinstance(payload, Value) else None
+
+
+def _silent(*_: object) -> None:
+    """A row that cannot be read is named when the run itself is verified."""
