@@ -15,11 +15,11 @@ from actum.messages.parts import (
     tool_use,
 )
 from actum.model.fold import ResponseFold, chunks_of, fold, remainder_of, tool_use_of
+from actum.model.projection import Fate, Projection
 from actum.model.response import (
     Chunk,
     CitationDelta,
     ModelResponse,
-    Projection,
     RefusalDelta,
     ResponseStarted,
     StopChunk,
@@ -57,7 +57,9 @@ responses = st.builds(
     usage=st.builds(Usage, input=counts, output=counts, cache_read=counts, cache_write=counts),
     response_id=st.none() | texts,
     refusal=st.none() | texts,
-    projections=st.lists(st.builds(Projection, rule=texts, message_index=st.just(1)), max_size=2).map(tuple),
+    projections=st.lists(
+        st.builds(Projection, fate=st.sampled_from(Fate), rule=texts, message_index=st.just(1)), max_size=2
+    ).map(tuple),
 )
 
 

@@ -1,13 +1,16 @@
 """What is asked of a model, in no provider's words."""
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Final, Literal
 
 from actum.base.checks import Count, refuse
 from actum.base.value import Json, Value
 from actum.messages.message import Message
 from actum.tools.spec import ToolDefinition
 
-__all__ = ["ModelRequest", "ModelSettings", "ToolChoice", "ToolDefinition"]
+__all__ = ["ModelRequest", "ModelSettings", "OutputSchema", "ToolChoice", "ToolDefinition"]
+
+_SCHEMA_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
 
 def _not_negative(path: str, value: object) -> float:
@@ -44,6 +47,24 @@ class ModelSettings(Value):
     extra: dict[str, Json] = {}
 
 
+def _schema_name(path: str, value: object) -> str:
+    if not isinstance(value, str) or _SCHEMA_NAME.fullmatch(value) is None:
+        raise refuse(path, value, "is 1 to 64 letters, digits, '_' and '-'")
+    return value
+
+
+class OutputSchema(Value):
+    """The form of the answer: JSON that keeps to `json_schema`, the schema of an object, enforced by the provider.
+
+    The schema goes as it is given, so it keeps to what the provider enforces (as a rule every property required, and
+    `additionalProperties` false); the answer is text, which the caller decodes.
+    """
+
+    json_schema: dict[str, Json]
+    name: Annotated[str, _schema_name] = "answer"
+    description: str | None = None
+
+
 class ModelRequest(Value):
     """One model call. `messages` is the whole transcript, system messages first."""
 
@@ -52,3 +73,4 @@ class ModelRequest(Value):
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: ToolChoice | None = None
     settings: ModelSettings = ModelSettings()
+    output: OutputSchema | None = None

@@ -7,6 +7,7 @@ from actum.base.checks import Count
 from actum.base.value import Value
 from actum.messages.message import Message
 from actum.messages.parts import Citation
+from actum.model.projection import Projection
 
 
 class StopReason(StrEnum):
@@ -34,18 +35,10 @@ class Usage(Value):
     cache_write: Count | None = None
 
 
-class Projection(Value):
-    """What a request could not carry as the transcript has it: where it stood and what was sent in its place."""
-
-    rule: str
-    message_index: int
-    part_index: int | None = None
-
-
 class ModelResponse(Value):
     """One answer of a model. `message` is verbatim and may have no parts; `provider_stop` is the provider's own word.
 
-    `refusal` is the text with which the model declined; `projections` is what its request could not carry.
+    `refusal` is the text with which the model declined; `projections` is what became of its request's parts.
     """
 
     message: Message

@@ -21,8 +21,9 @@ from actum.messages.parts import (
     ToolUsePart,
     tool_use,
 )
+from actum.model.encoded import Encoded
 from actum.model.request import ModelRequest, ModelSettings, ToolChoice, ToolDefinition
-from actum.providers.openai.chat import EncodedChat, encode_chat
+from actum.providers.openai.chat import encode_chat
 from tests.support.vendor_specs import chat_request_breaches
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC")
@@ -34,7 +35,7 @@ def result(tool_use_id: str, content: object = "ok", **more: Any) -> ToolResultP
     return ToolResultPart(tool_use_id=tool_use_id, content=content, **more)
 
 
-def encoded(*messages: Message, **more: Any) -> EncodedChat:
+def encoded(*messages: Message, **more: Any) -> Encoded:
     """Encode, and let the vendor's own schema judge the body."""
     request = ModelRequest(model="gpt-4.1", messages=messages, **more)
     before = dump(request)
@@ -50,7 +51,10 @@ def sent(*messages: Message, **more: Any) -> list[dict[str, Any]]:
     return messages_sent
 
 
-def rules(made: EncodedChat) -> list[tuple[str, int, int | None]]:
+MARK = "a cache checkpoint left out: OpenAI caches by itself"
+
+
+def rules(made: Encoded) -> list[tuple[str, int | None, int | None]]:
     return [(each.rule, each.message_index, each.part_index) for each in made.projections]
 
 
@@ -121,7 +125,7 @@ def test_content_behind_the_results_follows_them() -> None:
 def test_what_is_blank_does_not_stand_before_a_result() -> None:
     made = encoded(*ASK, user(" ", CacheCheckpointPart(), result("t1"), result("t2")))
     assert [each["role"] for each in made.body["messages"]] == ["user", "assistant", "tool", "tool"]
-    assert rules(made) == [("blank text left out", 2, 0)]
+    assert rules(made) == [("blank text left out", 2, 0), (MARK, 2, 1)]
 
 
 BLANK = [user("q"), assistant("", tool_use("t1", "a.x", {})), tool_results(result("t1"))]
@@ -133,9 +137,9 @@ def test_blank_texts_and_messages_are_left_out_and_reported() -> None:
     assert rules(made) == [("blank text left out", 1, 0)]
     made = encoded(user("q"), assistant(" \n\t"), user("hello?"))
     assert made.body["messages"] == [{"role": "user", "content": "q"}, {"role": "user", "content": "hello?"}]
-    assert rules(made) == [("blank text left out", 1, 0), ("a blank assistant message left out", 1, None)]
+    assert rules(made) == [("a blank assistant message left out", 1, None), ("blank text left out", 1, 0)]
     made = encoded(user(CacheCheckpointPart()), user("x"))
-    assert rules(made) == [("a blank user message left out", 0, None)]
+    assert rules(made) == [("a blank user message left out", 0, None), (MARK, 0, 0)]
     assert "blank" in refused(user("")).message
 
 
@@ -186,7 +190,10 @@ def test_attachments_of_a_result_follow_the_last_result_and_name_their_call() ->
     assert tail[2]["content"][0] == {"type": "text", "text": "Attachments of tool call t1:"}
     assert tail[2]["content"][1]["type"] == "image_url"
     assert tail[3] == {"role": "user", "content": "thanks"}
-    assert rules(made) == [("attachments of a tool result follow the results as a user message", 2, 0)]
+    assert rules(made) == [
+        ("an empty result says so", 2, 0),
+        ("attachments of a tool result follow the results as a user message", 2, 0),
+    ]
 
 
 def test_both_system_messages_arrive_in_order() -> None:

@@ -7,10 +7,11 @@ from actum.base.errors import ModelError
 from actum.base.value import Verbatim
 from actum.messages.message import assistant, user
 from actum.messages.parts import ThinkingPart, ToolUsePart, tool_use
+from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
 from actum.model.request import ModelRequest, ToolDefinition
 from actum.model.response import ModelResponse, StopReason, Usage
-from actum.providers.openai.chat import EncodedChat, encode_chat
+from actum.providers.openai.chat import encode_chat
 from actum.providers.openai.decode import ChatDecoder, decode_chat
 from tests.support.vendor_specs import chat_answer_breaches, chat_event_breaches
 
@@ -18,7 +19,7 @@ CACHED = {"cached_tokens": 10}
 USAGE = {"prompt_tokens": 25, "completion_tokens": 15, "total_tokens": 40, "prompt_tokens_details": CACHED}
 
 
-def request() -> EncodedChat:
+def request() -> Encoded:
     tools = (ToolDefinition(name="wx.get", input_schema={"type": "object"}),)
     return encode_chat(ModelRequest(model="m", messages=(user("hi"),), tools=tools))
 

@@ -1,47 +1,40 @@
 """Request -> Chat Completions body. Pure: what the provider cannot carry is refused here, before any network call."""
 
-from dataclasses import dataclass
+import re
 from typing import Final
 
-from actum.base.value import Json, conform
-from actum.model.request import ModelRequest, ModelSettings, ToolChoice
-from actum.model.response import Projection
-from actum.providers.openai.aliases import Aliases
+from actum.base.value import Json
+from actum.model.aliases import Aliases, AliasRule
+from actum.model.encoded import Draft, Encoded, draft_of
+from actum.model.request import ModelRequest, OutputSchema, ToolChoice
 from actum.providers.openai.chat_messages import chat_messages
-from actum.providers.openai.chat_parts import refusal
-from actum.transcript.validate import validate_planner_transcript
 
+PROVIDER: Final = "openai-chat"
+
+_ALIASES: Final = AliasRule(id=re.compile(r"[A-Za-z0-9_-]{1,40}", re.ASCII))
 _STOPS: Final = 4
 _HOTTEST: Final = 2
-_OWN: Final = frozenset({"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n"})
+_OWN: Final = frozenset(
+    {"model", "messages", "tools", "tool_choice", "response_format", "stream", "stream_options", "n"}
+)
 
 
-@dataclass(frozen=True)
-class EncodedChat:
-    """A request's body, the aliases in it, and what it could not carry."""
+def encode_chat(request: ModelRequest, *, stream: bool = False) -> Encoded:
+    """The body for `/chat/completions`; as `project_chat`, and nothing in it is refused.
 
-    body: dict[str, Json]
-    aliases: Aliases
-    projections: tuple[Projection, ...]
-
-
-def encode_chat(request: ModelRequest, *, stream: bool = False) -> EncodedChat:
-    """The body for `/chat/completions`.
-
-    Raises InvalidValue for a malformed request, TranscriptError for a transcript against the planner's law, and
-    ProviderError of kind `model_request`, naming the message, for what Chat Completions cannot express.
+    Raises ProviderError of kind `model_request`, naming every message that Chat Completions cannot express.
     """
-    request = conform(request)
-    validate_planner_transcript(request.messages)
-    uses = [use for message in request.messages for use in message.tool_uses]
-    named = {tool.name for tool in request.tools}
-    if len(named) != len(request.tools):
-        raise refusal("two tools have one name")
-    aliases = Aliases({*named, *(use.name for use in uses)}, (use.id for use in uses))
-    messages, projections = chat_messages(request.messages, aliases)
-    if not messages:
-        raise refusal("nothing is left to send: every message is blank")
-    body: dict[str, Json] = {"model": request.model, "messages": messages}
+    return project_chat(request, stream=stream).or_refused()
+
+
+def project_chat(request: ModelRequest, *, stream: bool = False) -> Encoded:
+    """The body for `/chat/completions`, and the report of all that would be refused in it.
+
+    Raises InvalidValue for a malformed request, TranscriptError for a transcript against the planner's law.
+    """
+    draft = draft_of(request, _ALIASES)
+    request, aliases = draft.request, draft.aliases
+    body: dict[str, Json] = {"model": request.model, "messages": chat_messages(draft)}
     if request.tools:
         body["tools"] = [
             {
@@ -54,42 +47,48 @@ def encode_chat(request: ModelRequest, *, stream: bool = False) -> EncodedChat:
             }
             for tool in request.tools
         ]
-    body |= _choice(request.tool_choice, named, aliases) | _settings(request.settings, with_tools=bool(named))
+        body |= _choice(draft.choice, aliases)
+    if request.output is not None:
+        body["response_format"] = _format(request.output)
+    body |= _settings(draft)
     if stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
-    return EncodedChat(body=body, aliases=aliases, projections=tuple(projections))
+    return draft.encoded(PROVIDER, body)
 
 
-def _choice(choice: ToolChoice | None, named: set[str], aliases: Aliases) -> dict[str, Json]:
-    if choice is None or (not named and choice.mode in ("auto", "none")):
+def _choice(choice: ToolChoice | None, aliases: Aliases) -> dict[str, Json]:
+    if choice is None:
         return {}
-    if not named:
-        raise refusal("a tool is asked for and none is offered")
     if choice.name is None:
         return {"tool_choice": "required" if choice.mode == "any" else choice.mode}
-    if choice.name not in named:
-        raise refusal(f"the tool {choice.name!r} is asked for and not offered")
     return {"tool_choice": {"type": "function", "function": {"name": aliases.name(choice.name)}}}
 
 
-def _settings(settings: ModelSettings, *, with_tools: bool) -> dict[str, Json]:
+def _format(output: OutputSchema) -> dict[str, Json]:
+    described = {"description": output.description} if output.description else {}
+    schema = {"name": output.name, **described, "schema": output.json_schema, "strict": True}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def _settings(draft: Draft) -> dict[str, Json]:
+    settings, told = draft.request.settings, draft.projecting
     if settings.temperature is not None and settings.temperature > _HOTTEST:
-        raise refusal(f"a temperature is at most {_HOTTEST}")
+        told.refused(f"a temperature is at most {_HOTTEST}")
     if settings.top_p is not None and settings.top_p > 1:
-        raise refusal("top_p is at most 1")
+        told.refused("top_p is at most 1")
     if len(settings.stop_sequences) > _STOPS or not all(settings.stop_sequences):
-        raise refusal(f"at most {_STOPS} stop sequences are taken, none of them empty")
+        told.refused(f"at most {_STOPS} stop sequences are taken, none of them empty")
     given: dict[str, Json] = {
         "temperature": settings.temperature,
         "top_p": settings.top_p,
         "max_completion_tokens": settings.max_output_tokens,
         "stop": list(settings.stop_sequences) or None,
         "seed": settings.seed,
-        "parallel_tool_calls": settings.parallel_tool_calls if with_tools else None,
+        "parallel_tool_calls": settings.parallel_tool_calls if draft.request.tools else None,
         "reasoning_effort": settings.reasoning_effort,
     }
     body = {name: value for name, value in given.items() if value is not None}
     twice = sorted(settings.extra.keys() & (_OWN | body.keys()))
     if twice:
-        raise refusal(f"extra settings {', '.join(twice)} are set by the request itself")
-    return body | settings.extra
+        told.refused(f"extra settings {', '.join(twice)} are set by the request itself")
+    return settings.extra | body

@@ -9,9 +9,10 @@ from actum.base.clock import Clock, SystemClock
 from actum.base.environment import setting
 from actum.base.errors import InvalidValue, MissingExtra, ModelError, ProviderError
 from actum.base.value import load_json
+from actum.model.encoded import Encoded
 from actum.model.request import ModelRequest
 from actum.model.response import Chunk, ModelResponse
-from actum.providers.openai.chat import EncodedChat, encode_chat
+from actum.providers.openai.chat import encode_chat
 from actum.providers.openai.decode import ChatDecoder, decode_chat
 
 try:
@@ -124,7 +125,7 @@ class OpenAIChat:
         return ProviderError(kind="malformed_response", message=says, provider="openai-chat", operation=operation)
 
 
-def _arguments(encoded: EncodedChat) -> dict[str, Any]:
+def _arguments(encoded: Encoded) -> dict[str, Any]:
     """The body as the SDK's arguments: what it does not know, and what it would put into another form, goes beside."""
     rest = dict(encoded.body)
     named = {name: rest.pop(name) for name in ("model", "messages")}

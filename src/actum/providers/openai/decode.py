@@ -9,6 +9,7 @@ from typing import Final
 
 from actum.base.errors import ModelError, shortened
 from actum.base.value import Json
+from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
 from actum.model.response import (
     Chunk,
@@ -23,9 +24,7 @@ from actum.model.response import (
     Usage,
     UsageChunk,
 )
-from actum.providers.openai.chat import EncodedChat
-
-PROVIDER: Final = "openai-chat"
+from actum.providers.openai.chat import PROVIDER
 
 _THINKING, _TEXT, _FIRST_CALL = 0, 1, 2
 _STOPS: Final = {
@@ -37,7 +36,7 @@ _STOPS: Final = {
 }
 
 
-def decode_chat(answer: Json, encoded: EncodedChat) -> ModelResponse:
+def decode_chat(answer: Json, encoded: Encoded) -> ModelResponse:
     """The response in a whole answer. Raises ModelError, kind `malformed_response`."""
     decoder = ChatDecoder(encoded)
     folding = ResponseFold()
@@ -57,7 +56,7 @@ def decode_chat(answer: Json, encoded: EncodedChat) -> ModelResponse:
 class ChatDecoder:
     """Reads the events of one streamed answer, one after the other."""
 
-    def __init__(self, encoded: EncodedChat) -> None:
+    def __init__(self, encoded: Encoded) -> None:
         self._encoded = encoded
         self._response_id: str | None = None
         self._refused = False
