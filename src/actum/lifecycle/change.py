@@ -2,16 +2,15 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from actum.base.value import Fact, replace
 from actum.lifecycle.commands import Result
 from actum.lifecycle.states import Run, Session, Suspension
 from actum.records.record import NewRecord, Record, record_id, scope_digest
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Fact, frozen=True):
     """Where records are numbered: a session, or the root run of a one-shot tree. Exactly one of the two is set."""
 
     session_id: str | None = None
@@ -27,16 +26,14 @@ class Scope:
         return record_id(self.digest, position)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Fact, frozen=True):
     """A session and the digest of what was given at its creation."""
 
     session: Session
     created_digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Fact, frozen=True):
     """A run, its one-shot root, and the event keys of the records that proved its facts.
 
     `awaiting` are the kinds of input that a suspended run without a successor waits for.
@@ -56,8 +53,7 @@ class RunRow:
         return Scope(session_id=self.run.session_id, root_run_id=self.root_run_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Tombstone:
+class Tombstone(Fact, frozen=True):
     """A purged id: refused for ever. The id itself is gone; the tenant's digest tells whom it is refused to by name."""
 
     tenant_digest: str | None
@@ -72,8 +68,7 @@ def tombstone_digest(kind: str, name: str) -> str:
     return hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Fact, frozen=True):
     """What to lock and read for a command.
 
     `scope` names the scope where its records go when the command itself tells it; else it is the scope of the run
@@ -92,8 +87,7 @@ class Keys:
     consumer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Fact, frozen=True):
     """The facts that `keys_of` asked for, as one transaction saw them after the scope was locked.
 
     Absent rows are absent from the mappings. `position` is the scope's last position, 0 for a new scope; `scope` is
@@ -102,9 +96,9 @@ class Seen:
 
     scope: Scope | None
     position: int = 0
-    sessions: Mapping[str, Found] = field(default_factory=dict)
-    runs: Mapping[str, FoundRun] = field(default_factory=dict)
-    records: Mapping[tuple[str, str], Record] = field(default_factory=dict)
+    sessions: Mapping[str, Found] = {}
+    runs: Mapping[str, FoundRun] = {}
+    records: Mapping[tuple[str, str], Record] = {}
     suspension: Suspension | None = None
     running_run_id: str | None = None
     advanced: int = 0
@@ -133,20 +127,18 @@ class Seen:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Fact, frozen=True):
     """A new record and its position in the change's scope."""
 
     position: int
     record: NewRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Fact, frozen=True):
     """What to write, in one transaction, and the answer to give once it is durable.
 
-    `scope` is where `records` go; their positions follow the scope's last one without a gap. Rows are given whole, to be
-    inserted or to take the place of the row with their id. `purge` erases the whole scope and leaves tombstones:
+    `scope` is where `records` go; their positions follow the scope's last one without a gap. Rows are given whole, to
+    be inserted or to take the place of the row with their id. `purge` erases the whole scope and leaves tombstones:
     for its session, or for every run of a one-shot tree. `advance` is a consumer and the position that it has handled.
     """
 

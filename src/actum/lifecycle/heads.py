@@ -3,7 +3,7 @@
 A suspended run has one successor slot. A continuation takes it, or a new turn that supersedes the suspended head.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from actum.base import value
 from actum.base.errors import ContinuationRefused, HeadMoved, HistoryRefused, SessionBusy, SuccessorConflict
@@ -100,7 +100,7 @@ def _succeeded(row: RunRow, successor: str) -> RunRow:
     if taken is not None:
         raise SuccessorConflict(run_id=row.run.run_id, successor_run_id=taken)
     # What a succeeded run asked for is gone, whether it was answered or not.
-    return replace(row, run=value.replace(row.run, successor_run_id=successor), awaiting=())
+    return value.replace(row, run=value.replace(row.run, successor_run_id=successor), awaiting=())
 
 
 def _refused(before: Run, rule: str) -> ContinuationRefused:

@@ -1,7 +1,5 @@
 """Rules for sessions: create, end, purge; for a run's owner; and for what a projection has handled."""
 
-from dataclasses import replace
-
 from actum.base import value
 from actum.base.checks import Identifier, Labels, refuse
 from actum.base.errors import (
@@ -59,7 +57,9 @@ def set_metadata(command: c.SetSessionMetadata, seen: Seen) -> Change:
     if row.session.metadata == command.metadata:
         return Change(result=row.session)
     session = value.replace(row.session, metadata=command.metadata)
-    return Change(result=session, scope=Scope(session_id=command.session_id), session=replace(row, session=session))
+    return Change(
+        result=session, scope=Scope(session_id=command.session_id), session=value.replace(row, session=session)
+    )
 
 
 def end(command: c.EndSession, seen: Seen) -> Change:
@@ -68,7 +68,9 @@ def end(command: c.EndSession, seen: Seen) -> Change:
     if row.session.status is SessionStatus.ENDED:
         return Change(result=row.session)
     session = value.replace(row.session, status=SessionStatus.ENDED, ended_at=command.ended_at)
-    return Change(result=session, scope=Scope(session_id=command.session_id), session=replace(row, session=session))
+    return Change(
+        result=session, scope=Scope(session_id=command.session_id), session=value.replace(row, session=session)
+    )
 
 
 def purge(command: c.PurgeSession, seen: Seen) -> Change:
@@ -105,7 +107,7 @@ def take(command: c.TakeRun, seen: Seen) -> Change:
         return Change(result=c.Taken(taken=True, owner=run.owner))
     if run.owner != command.expected:
         return Change(result=c.Taken(taken=False, owner=run.owner))
-    taken = replace(row, run=value.replace(run, owner=command.owner))
+    taken = value.replace(row, run=value.replace(run, owner=command.owner))
     return Change(result=c.Taken(taken=True, owner=command.owner), scope=row.scope, runs=(taken,))
 
 

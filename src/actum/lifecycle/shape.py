@@ -77,7 +77,7 @@ def _start(command: c.Start) -> None:
     if isinstance(command, c.OneShotRunStart):
         _given("run.history", run.history, wanted=False)
     if run.follows is not None and run.follows.supersede and run.follows.run_id is None:
-        raise refuse("run.follows.supersede", True, "names the suspended head in follows.run_id")
+        raise refuse("run.follows.run_id", None, "names the suspended head that is superseded")
 
     _of_start("started", started, run, RecordType.RUN_STARTED)
     says = payload(started, RunStarted)

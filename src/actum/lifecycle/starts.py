@@ -3,7 +3,7 @@
 A start is judged once and its outcome kept: a repeat gets the original outcome, also after the run or its parent ended.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from actum.base import value
 from actum.base.errors import (
@@ -230,4 +230,4 @@ def _call_id(given: _Given) -> str | None:
 
 
 def _moved(session: SessionRow, run_id: str) -> SessionRow:
-    return replace(session, session=value.replace(session.session, head_run_id=run_id))
+    return value.replace(session, session=value.replace(session.session, head_run_id=run_id))

@@ -3,7 +3,6 @@
 A run stops once. The first reason to cancel is kept for ever; a canceled run must repeat it.
 """
 
-from dataclasses import replace
 from typing import TypeAlias
 
 from actum.base import value
@@ -50,7 +49,7 @@ def cancel(command: c.RunCancellation, seen: Seen) -> Change:
     return Change(
         result=c.Changed(run=run, record=new_answer(row.scope, placed[0], run, status)),
         scope=row.scope,
-        runs=(replace(row, run=run, cancel_key=record.event_key),),
+        runs=(value.replace(row, run=run, cancel_key=record.event_key),),
         records=placed,
     )
 
@@ -76,7 +75,7 @@ def repair(command: Stop, seen: Seen) -> Change:
         return Change(result=c.Repaired(result=c.RepairResult.DIFFERENT_TERMINAL, run=row.run))
     done = change.result
     assert isinstance(done, c.Changed)  # noqa: S101 - both halves of a stop answer so
-    return replace(change, result=c.Repaired(result=kind, run=done.run, record=done.record, records=done.records))
+    return value.replace(change, result=c.Repaired(result=kind, run=done.run, record=done.record, records=done.records))
 
 
 def _again(command: Stop, row: RunRow, seen: Seen) -> Change:
@@ -132,7 +131,7 @@ def _anew(command: Stop, row: RunRow, seen: Seen) -> Change:
     return Change(
         result=c.Changed(run=stopped, record=answers[-1], records=answers[:-1]),
         scope=row.scope,
-        runs=(replace(row, run=stopped, end_key=record.event_key, awaiting=awaiting),),
+        runs=(value.replace(row, run=stopped, end_key=record.event_key, awaiting=awaiting),),
         records=placed,
         suspension=(run.run_id, command.suspension) if isinstance(command, c.RunSuspension) else None,
     )

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from actum.base.checks import Count, Identifier, Instant, Labels, Reason, refuse
 from actum.base.errors import ContractError, DurableDataError, InvalidValue, TooLarge
-from actum.base.value import ABSENT, Json, Value, Verbatim, conform, load, load_json
+from actum.base.value import ABSENT, Json, Value, Verbatim, load, load_json
 from actum.messages.message import Message
 from actum.messages.parts import DocumentPart, ImagePart, ToolResultPart
 from actum.records.failures import Failure, ToolFailure
@@ -299,8 +299,7 @@ def checked_payload(record: NewRecord) -> Value | Json:
     """
     where = f"record {record.event_key!r} ({record.type})"
     try:
-        payload = _decoded(record)
-        return conform(payload) if isinstance(payload, Value) else payload
+        return _decoded(record)
     except InvalidValue as error:
         raise InvalidValue(field=f"{where}: {error.field}", value=error.value, rule=error.rule) from None
     except TooLarge as error:

@@ -6,6 +6,7 @@ root run of a one-shot tree), without gaps, in commit order; `Record.id` is opaq
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Annotated, Final, Generic, TypeVar
 
 from actum.base.checks import Identifier, Instant, refuse
@@ -80,6 +81,7 @@ class Page(Value, Generic[T]):
     more: bool
 
 
+@lru_cache(maxsize=4096)
 def scope_digest(*, session_id: str | None, root_run_id: str | None) -> str:
     """The name of a scope inside record ids: 16 hexadecimal digits that tell nothing else about it."""
     kind, name = ("session", session_id) if session_id is not None else ("run", root_run_id)

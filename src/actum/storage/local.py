@@ -57,8 +57,6 @@ class LocalStore(OwnedStore):
     def _step(self, command: c.Command, tx: Transaction) -> object:
         keys = keys_of(command)
         seen = self._see(tx, keys)
-        if keys.consumer is not None and seen.scope is not None:
-            seen = replace(seen, advanced=tx.advanced(keys.consumer, seen.scope))
         change = decide(command, seen)
         if not change.empty:
             tx.apply(change)
