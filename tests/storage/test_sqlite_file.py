@@ -1,6 +1,4 @@
 import asyncio
-import hashlib
-import re
 import sqlite3
 import stat
 import subprocess
@@ -216,12 +214,8 @@ async def test_whoever_opens_waits_for_a_migration_elsewhere(path: Path) -> None
 
 def test_the_migrations_that_were_released_have_not_changed() -> None:
     """A change here would refuse every store that exists. A new schema is a new file, and a new line here."""
-    released = {"0001_first.sql": None}
-    steps = {step.name: step.digest for step in migrations("sqlite")}
-    assert set(steps) == set(released)
-    for step in migrations("sqlite"):
-        assert step.digest == hashlib.sha256(step.sql.encode()).hexdigest()
-        assert re.fullmatch(r"\d{4}_\w+\.sql", step.name)
+    released = {"0001_first.sql": "f8de8aee815e2349ce6f1dfea753854b0c33371ebdaea04b09843b6da2bc5a87"}
+    assert {step.name: step.digest for step in migrations("sqlite")} == released
 
 
 def test_the_file_is_not_made_for_everybody_to_write(path: Path) -> None:

@@ -20,7 +20,7 @@ from actum.storage.sqlite_view import SQLiteView
 # How long the emptying of the log waits for readers of an older state before it is left to the next commit.
 _EMPTY_WAIT_S: Final = 0.2
 # 16 MiB: written anew in a few dozen milliseconds.
-_COMPACTED_PAGES: Final = 4096
+_COMPACTED_PAGES: Final = 2048
 
 
 def writer(file: SQLiteFile) -> Crew:
