@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -381,7 +380,7 @@ class TestPurge:
 
     async def test_each_run_of_a_one_shot_tree_leaves_a_tombstone(self, backend: Backend) -> None:
         root = run_row("o1", session_id=None, root="o1", tenant="t")
-        child = replace(run_row("o2", session_id=None, root="o1", parent="o1"))
+        child = run_row("o2", session_id=None, root="o1", parent="o1")
         await apply(backend, Change(None, scope=root.scope, runs=(root, child)))
         await apply(backend, Change(None, purge=root.scope))
         seen = await backend.read(lambda reader: reader.see(Keys(scope_of="o1", runs=("o1", "o2", "o3"))))
