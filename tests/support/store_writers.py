@@ -42,10 +42,11 @@ def kill(child: BaseProcess) -> None:
 
 
 def write_runs(url: str, worker: int, runs: int, records: int) -> None:
-    """Starts runs of session `s1`, one after the other, appends notes to each and ends it. The process's own store."""
+    """Runs of session `s1`, one after the other, each with notes and an end; the first to come makes file and session."""
 
     async def work() -> None:
         async with open_store(url) as store:
+            await store.create_session("s1", samples.T0)
             for n in range(runs):
                 start = samples.root(f"w{worker}/r{n}")
                 await store.start_root_run(start)

@@ -169,7 +169,7 @@ class ChildPromises:
         assert (await store.load_run("p")) == parent
 
     async def test_a_start_races_with_its_parents_end(self, store: OwnedStore) -> None:
-        for n in range(50):
+        for n in range(200):
             parent = await scenes.running(store, f"p{n}")
             start, end = samples.child(f"c{n}", parent), samples.completed(parent)
             calls = (outcome(store.start_child_run(start)), outcome(store.record_run_terminal(end)))
