@@ -42,7 +42,7 @@ def kill(child: BaseProcess) -> None:
 
 
 def write_runs(url: str, worker: int, runs: int, records: int) -> None:
-    """Runs of session `s1`, one after the other, each with notes and an end; the first to come makes file and session."""
+    """Runs of session `s1`, one after the other, each with notes and an end. The first makes file and session."""
 
     async def work() -> None:
         async with open_store(url) as store:
