@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from actum.testing.faults import Fault, FaultyBackend
     from actum.testing.history import Kept, findings, lost, read_everything
+    from actum.testing.provider_contract import ProviderContract
     from actum.testing.script import CountingIds, ManualClock, ScriptedModel, ScriptedPlanner
     from actum.testing.simulate import Disagreement, Pair, replay, walk_together
     from actum.testing.store_contract import FaultContract, StoreContract
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _ROOMS: Final = {
     "faults": "Fault FaultyBackend",
     "history": "Kept findings lost read_everything",
+    "provider_contract": "ProviderContract",
     "script": "CountingIds ManualClock ScriptedModel ScriptedPlanner",
     "simulate": "Disagreement Pair replay walk_together",
     "store_contract": "FaultContract StoreContract",
@@ -31,6 +33,7 @@ __all__ = [
     "Kept",
     "ManualClock",
     "Pair",
+    "ProviderContract",
     "ScriptedModel",
     "ScriptedPlanner",
     "StoreContract",
