@@ -140,3 +140,10 @@ def test_what_is_short_is_shown_whole() -> None:
     assert shortened({"a": [1, "b"]}) == "{'a': [1, 'b']}"
     assert shortened(nested(100_000)).startswith("[[[")
     assert shortened("it's") == '"it\'s"'
+
+
+def test_what_actum_says_itself_is_never_cut() -> None:
+    path = "records[17].messages[4].parts[2].content." + "deeply." * 30 + "nested"
+    error = InvalidValue(field=path, value=shortened("x" * 500), rule="is a finite number")
+    assert path in str(error)
+    assert "x" * 100 not in str(error)

@@ -4,7 +4,7 @@
     ├── ContractError                permanent: the same call can never succeed, so nothing retries it
     │   ├── NotFound                 SessionNotFound · RunNotFound · SuspensionNotFound · RecordNotFound
     │   ├── Conflict                 SessionConflict · RunConflict · RecordConflict · CancellationConflict
-    │   │                            SuspensionConflict · TerminalConflict · SuccessorConflict
+    │   │                            SuspensionConflict · TerminalConflict · SuccessorConflict · EntryConflict
     │   ├── SessionEnded · SessionPurged · RunPurged · SessionActive · SessionBusy · SessionArchived
     │   ├── HeadMoved · RunNotRunning · RunBusy · CancellationRequested · OwnerMismatch
     │   ├── ContinuationRefused · HistoryRefused · AccessDenied
@@ -28,6 +28,7 @@ from typing import ClassVar, Self
 from actum.base.limits import SHOWN_CHARS
 
 _SHORT = reprlib.Repr()
+_OWN_WORDS = frozenset({"field", "location", "message", "path", "reason", "rule"})
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = SHOWN_CHARS * 2
 
 
@@ -38,6 +39,11 @@ def shortened(value: object) -> str:
     except Exception:  # noqa: BLE001 - a foreign repr may raise anything; the error that is being made must not be lost
         text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
+
+
+def _shown(name: str, value: object) -> str:
+    # What Actum itself says is never cut; what it was given is.
+    return repr(value) if name in _OWN_WORDS else shortened(value)
 
 
 def _revive(cls: type["ActumError"], values: Mapping[str, object]) -> "ActumError":
@@ -64,7 +70,7 @@ class ActumError(Exception):
 
     def __str__(self) -> str:
         says = (type(self).__doc__ or type(self).__name__).strip().splitlines()[0].rstrip(".")
-        shown = ", ".join(f"{name}={shortened(value)}" for name, value in self.fields().items() if value is not None)
+        shown = ", ".join(f"{name}={_shown(name, value)}" for name, value in self.fields().items() if value is not None)
         return f"{says} ({shown})" if shown else says
 
     def __repr__(self) -> str:
@@ -255,6 +261,17 @@ class SuccessorConflict(Conflict):
 
     run_id: str
     successor_run_id: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EntryConflict(Conflict):
+    """The memory entry is at another version than expected; read it again and decide anew."""
+
+    scope: str
+    scope_id: str
+    key: str
+    stored: int | None
+    given: int | None
 
 
 # What does not belong, or has no right form
