@@ -16,8 +16,8 @@ _ROOMS: Final = {
     "actum.base.errors": (
         "AccessDenied ActumError AlreadyAnswered AnswerError AnswerRefused ApprovalExpired "
         "CancellationConflict CancellationRequested Conflict ContinuationRefused ContractError "
-        "DurableDataError Finding HeadMoved HistoryRefused InvalidCursor InvalidValue MissingExtra ModelError "
-        "NotAStore NotFound OwnerMismatch ProviderError RecordConflict RecordNotFound RegistrationClosed "
+        "DurableDataError EntryConflict Finding HeadMoved HistoryRefused InvalidCursor InvalidValue MissingExtra "
+        "ModelError NotAStore NotFound OwnerMismatch ProviderError RecordConflict RecordNotFound RegistrationClosed "
         "RunBusy RunConflict RunCorrupt RunNotFound RunNotReady RunNotRunning RunPurged SchemaTooNew "
         "SessionActive SessionArchived SessionBusy SessionConflict SessionEnded SessionNotFound SessionPurged "
         "StoreUnavailable StreamNotConfigured SuccessorConflict SuspensionConflict SuspensionNotFound "
@@ -58,6 +58,15 @@ _ROOMS: Final = {
     "actum.model.client": "ModelClient",
     "actum.model.request": "ModelRequest ModelSettings ToolChoice",
     "actum.model.response": "ModelResponse StopReason Usage",
+    "actum.memory.contract": "EntryStore MemoryStore",
+    "actum.memory.delivery": "Delivered deliver_events",
+    "actum.memory.embedding": "MiniLMEmbedder",
+    "actum.memory.entries": "EntrySource FoundEntry MemoryEntry MemoryScope StoredEntry",
+    "actum.memory.events": "Annotation EventType FoundEvent MemoryEvent Snapshot",
+    "actum.memory.opening": "Memory open_memory",
+    "actum.memory.search": "Embedder",
+    "actum.memory.toolset": "memory_tools",
+    "actum.memory.view": "MemoryView",
     "actum.planning.model_planner": "ModelPlanner",
     "actum.planning.planner": "AwaitInput ModelUsage PlanInput PlanResult PlanResumeInput Planner RunInfo",
     "actum.loop.world": "RunRequest WorkflowContext",

@@ -36,6 +36,9 @@ from actum.base.errors import (
     DurableDataError as DurableDataError,
 )
 from actum.base.errors import (
+    EntryConflict as EntryConflict,
+)
+from actum.base.errors import (
     Finding as Finding,
 )
 from actum.base.errors import (
@@ -228,6 +231,66 @@ from actum.loop.world import (
 )
 from actum.loop.world import (
     WorkflowContext as WorkflowContext,
+)
+from actum.memory.contract import (
+    EntryStore as EntryStore,
+)
+from actum.memory.contract import (
+    MemoryStore as MemoryStore,
+)
+from actum.memory.delivery import (
+    Delivered as Delivered,
+)
+from actum.memory.delivery import (
+    deliver_events as deliver_events,
+)
+from actum.memory.embedding import (
+    MiniLMEmbedder as MiniLMEmbedder,
+)
+from actum.memory.entries import (
+    EntrySource as EntrySource,
+)
+from actum.memory.entries import (
+    FoundEntry as FoundEntry,
+)
+from actum.memory.entries import (
+    MemoryEntry as MemoryEntry,
+)
+from actum.memory.entries import (
+    MemoryScope as MemoryScope,
+)
+from actum.memory.entries import (
+    StoredEntry as StoredEntry,
+)
+from actum.memory.events import (
+    Annotation as Annotation,
+)
+from actum.memory.events import (
+    EventType as EventType,
+)
+from actum.memory.events import (
+    FoundEvent as FoundEvent,
+)
+from actum.memory.events import (
+    MemoryEvent as MemoryEvent,
+)
+from actum.memory.events import (
+    Snapshot as Snapshot,
+)
+from actum.memory.opening import (
+    Memory as Memory,
+)
+from actum.memory.opening import (
+    open_memory as open_memory,
+)
+from actum.memory.search import (
+    Embedder as Embedder,
+)
+from actum.memory.toolset import (
+    memory_tools as memory_tools,
+)
+from actum.memory.view import (
+    MemoryView as MemoryView,
 )
 from actum.messages.message import (
     Message as Message,

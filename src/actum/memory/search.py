@@ -1,0 +1,146 @@
+"""Recall: rankings by words and by vectors, put together.
+
+Rankings are joined by reciprocal rank fusion (Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
+Condorcet and individual rank learning methods", SIGIR 2009): only ranks count, so scores of two kinds need no common
+scale.
+"""
+
+import functools
+import hashlib
+import heapq
+import importlib
+import math
+import operator
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from actum.base.checks import refuse
+from actum.memory.terms import terms
+
+K = TypeVar("K", bound=Hashable)
+
+# The constant of the published method, and how many ranks of each ranking are looked at.
+RANK_CONSTANT: Final = 60
+DEPTH: Final = 100
+# BM25's constants, as SQLite's FTS5 has them (Robertson and Zaragoza, 2009).
+_SATURATION: Final = 1.2
+_LENGTH: Final = 0.75
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts, so that near vectors mean like texts. Safe to call from several tasks at once."""
+
+    @property
+    def name(self) -> str:
+        """What made a vector: only vectors of one name are compared. It changes with the model."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """One vector a text, in order, all of one length; lengths other than 1 are brought to 1 by the caller."""
+        ...
+
+
+class HashEmbedder:
+    """A deterministic embedder without a model, for tests: texts that share words and word parts come out near."""
+
+    def __init__(self, size: int = 64) -> None:
+        self._size = size
+
+    @property
+    def name(self) -> str:
+        """The embedder with the length of its vectors."""
+        return f"hash-{self._size}"
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """One vector a text: each word and each run of three letters pushes one direction."""
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> list[float]:
+        vector = [0.0] * self._size
+        for term in terms(text):
+            for piece in (term, *(term[i : i + 3] for i in range(len(term) - 2))):
+                digest = hashlib.blake2b(piece.encode(), digest_size=8).digest()
+                vector[int.from_bytes(digest[:7]) % self._size] += 1.0 if digest[7] & 1 else -1.0
+        return vector
+
+
+def fuse(*rankings: Sequence[K], limit: int) -> list[tuple[K, float]]:
+    """The best `limit` items of the rankings (each best first) with their scores; ties keep the order of arrival."""
+    scores: dict[K, float] = defaultdict(float)
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, start=1):
+            scores[item] += 1 / (RANK_CONSTANT + rank)
+    return sorted(scores.items(), key=operator.itemgetter(1), reverse=True)[:limit]
+
+
+async def unit_vectors(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """The texts' vectors of length 1, as bytes of 32-bit floats.
+
+    Raises InvalidValue when the embedder gives another number of vectors, or one that is no direction.
+    """
+    vectors = await embedder.embed(texts)
+    if len(vectors) != len(texts):
+        raise refuse("embedder", f"{len(vectors)} vectors", f"gives one vector a text, here {len(texts)}")
+    return [_unit(vector) for vector in vectors]
+
+
+def nearest(query: bytes, vectors: Iterable[tuple[K, bytes]], limit: int) -> list[K]:
+    """The keys of the `limit` vectors nearest to the query, the nearest first; vectors of another length are left out.
+
+    Uses numpy where it is installed (the extra `vectors`).
+    """
+    keys, blobs = [], []
+    for key, blob in vectors:
+        if len(blob) == len(query):
+            keys.append(key)
+            blobs.append(blob)
+    scores = _products(query, blobs)
+    return [keys[i] for i in heapq.nlargest(limit, range(len(keys)), key=scores.__getitem__)]
+
+
+def ranked_by_words(asked: Sequence[str], documents: Mapping[K, Counter[str]]) -> list[tuple[K, float]]:
+    """The documents that hold at least one asked word, by BM25, the best first; equal ones in their order."""
+    if not documents:
+        return []
+    mean = sum(words.total() for words in documents.values()) / len(documents)
+    weights = {}
+    for term in asked:
+        having = sum(term in words for words in documents.values())
+        weights[term] = max(math.log((len(documents) - having + 0.5) / (having + 0.5)), 1e-6)
+    found = []
+    for key, words in documents.items():
+        length = _SATURATION * (1 - _LENGTH + _LENGTH * words.total() / (mean or 1))
+        score = sum(
+            weights[term] * words[term] * (_SATURATION + 1) / (words[term] + length) for term in asked if term in words
+        )
+        if score:
+            found.append((key, score))
+    return sorted(found, key=operator.itemgetter(1), reverse=True)
+
+
+def _unit(vector: Sequence[float]) -> bytes:
+    length = math.sqrt(sum(each * each for each in vector))
+    if not vector or not math.isfinite(length):
+        raise refuse("embedder", vector, "gives vectors of finite numbers")
+    # A text without words has no direction; it is near to nothing.
+    return array("f", [each / length for each in vector] if length else vector).tobytes()
+
+
+def _products(query: bytes, blobs: Sequence[bytes]) -> Sequence[float]:
+    numpy = _numpy()
+    if numpy is not None and blobs:
+        matrix = numpy.frombuffer(b"".join(blobs), dtype=numpy.float32).reshape(len(blobs), -1)
+        products: Sequence[float] = (matrix @ numpy.frombuffer(query, dtype=numpy.float32)).tolist()
+        return products
+    asked = array("f", query)
+    return [sum(map(operator.mul, asked, array("f", blob))) for blob in blobs]
+
+
+@functools.cache
+def _numpy() -> Any:  # noqa: ANN401 - numpy is no dependency, so its types are not known
+    try:
+        return importlib.import_module("numpy")
+    except ImportError:
+        return None

@@ -1,0 +1,335 @@
+"""The SQLite file of a memory: one thread that writes, two that read, any number of processes.
+
+The file may be one of its own or that of an Actum store: the tables are the memory's own, with migrations of their own,
+and writers of both take turns by the same lock file. A call is answered after its commit is on the disk. Nothing here
+survives a fork: in the child every call is refused, and the file stays the parent's.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import queue
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+from actum.base.errors import ActumError, NotAStore, SchemaTooNew, StoreUnavailable
+
+T = TypeVar("T")
+
+# The mark in the header is that of every Actum file, so that store and memory may come to a file in either order.
+_APPLICATION_ID: Final = 0x4163746D
+_MAGIC: Final = b"SQLite format 3\0"
+_BUSY_TIMEOUT_S: Final = 10.0
+_SCRUB_WAIT_MS: Final = 200
+_READERS: Final = 2
+_MIGRATIONS: Final = (
+    "CREATE TABLE IF NOT EXISTS memory_migrations "
+    "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
+)
+
+# SQLite remembers in the process which locks it holds. A forked child inherits that memory without the locks, so it
+# may not open a file that its parent had open.
+_guard = threading.Lock()
+_opened: Counter[tuple[int, int]] = Counter()
+_inherited: set[tuple[int, int]] = set()
+
+
+def _forked() -> None:
+    _inherited.update(_opened)
+    _opened.clear()
+    _guard.release()
+
+
+os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forked)
+
+
+class MemoryFile:
+    """A database file with the memory's tables. Made by `open`; used from any event loop and thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        self._process = os.getpid()
+        self._writer = _Threads("actum-memory-writer", 1, self)
+        self._readers = _Threads("actum-memory-reader", _READERS, self)
+
+    @classmethod
+    async def open(cls, path: Path | str) -> "MemoryFile":
+        """The memory in the file `path`, which is made when it is not there.
+
+        Raises NotAStore and SchemaTooNew without having changed the file, StoreUnavailable for the machine.
+        """
+        file = cls(Path(path))
+        await asyncio.to_thread(file._prepare)
+        return file
+
+    async def write(self, work: Callable[[sqlite3.Connection], T], *, erases: bool = False) -> T:
+        """`work` in a transaction of its own, its answer after the commit; with `erases` the log is emptied too."""
+
+        def job(connection: sqlite3.Connection) -> T:
+            with self._turn():
+                if _inode(self._path) is None:
+                    raise StoreUnavailable(reason=f"{self._path} was moved or deleted while it was open")
+                with _transaction(connection, "BEGIN IMMEDIATE"):
+                    answer = work(connection)
+                if erases:
+                    _scrub(connection)
+            return answer
+
+        answer: T = await self._ask(self._writer, job)
+        return answer
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """`work` on one state of the rows."""
+
+        def job(connection: sqlite3.Connection) -> T:
+            with _transaction(connection, "BEGIN"):
+                return work(connection)
+
+        answer: T = await self._ask(self._readers, job)
+        return answer
+
+    async def close(self) -> None:
+        """Does what was accepted, then closes the file."""
+        if self._process == os.getpid():
+            await asyncio.to_thread(self._readers.stop)
+            await asyncio.to_thread(self._writer.stop)
+
+    async def _ask(self, threads: "_Threads", job: Callable[[sqlite3.Connection], Any]) -> Any:  # noqa: ANN401 - whatever the job gives
+        if self._process != os.getpid():
+            raise StoreUnavailable(
+                reason="this memory was opened before a fork; only the parent may use it, so open it after forking"
+            )
+        return await threads.ask(job)
+
+    @contextmanager
+    def connected(self) -> Iterator[sqlite3.Connection]:
+        """A connection for this thread, closed at the end. Raises sqlite3.Error, StoreUnavailable."""
+        with _guard:
+            if _inode(self._path) in _inherited:
+                raise StoreUnavailable(
+                    reason="this process was forked while its parent had the memory open; start it anew (spawn) instead"
+                )
+        connection = sqlite3.connect(
+            f"file:{quote(str(self._path))}?mode=rwc", uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None
+        )
+        inode = None
+        try:
+            with _guard:
+                inode = _inode(self._path)
+                if inode is not None:
+                    _opened[inode] += 1
+            # FULL: a commit that was answered is on the disk. secure_delete: what was erased is gone from the file.
+            for setting in ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY", "cache_size = -16384"):
+                connection.execute(f"PRAGMA {setting}")
+            yield connection
+        finally:
+            connection.close()
+            with _guard:
+                if inode is not None:
+                    _opened[inode] -= 1
+                    if not _opened[inode]:
+                        del _opened[inode]
+
+    def told(self, error: BaseException) -> BaseException:
+        """What a caller hears: errors of the machine as those of the contract, any other as it is."""
+        if isinstance(error, sqlite3.Error):
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+                return NotAStore(location=str(self._path), reason="it is no SQLite database")
+            return StoreUnavailable(reason=f"{self._path.name}: {error}")
+        if isinstance(error, OSError):
+            return StoreUnavailable(reason=f"{self._path.name}: {error.strerror or error}")
+        return error
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """The lock by which writers take turns. SQLite's own lock keeps them apart; this one keeps them fair."""
+        descriptor = os.open(self._path.with_name(self._path.name + "-lock"), os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _prepare(self) -> None:
+        if not self._path.parent.is_dir():
+            raise StoreUnavailable(reason=f"there is no directory {self._path.parent}; make it first")
+        try:
+            self._judge_header()
+            with self._turn(), self.connected() as connection:
+                self._judge_content(connection)
+                self._migrate(connection)
+        except (sqlite3.Error, OSError) as error:
+            raise self.told(error) from error
+
+    def _judge_header(self) -> None:
+        """Refuses what the first bytes tell, before anything is made beside it."""
+        if not self._path.exists():
+            return
+        if self._path.is_dir():
+            raise NotAStore(location=str(self._path), reason="it is a directory")
+        with self._path.open("rb") as file:
+            header = file.read(72)
+        if header and not header.startswith(_MAGIC):
+            raise NotAStore(location=str(self._path), reason="it is no SQLite database")
+        if int.from_bytes(header[68:72]) not in (0, _APPLICATION_ID):
+            raise NotAStore(location=str(self._path), reason="it belongs to another application")
+
+    def _judge_content(self, connection: sqlite3.Connection) -> None:
+        mark = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if mark != _APPLICATION_ID and (mark or tables):
+            raise NotAStore(location=str(self._path), reason="it belongs to another application")
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        steps = _steps()
+        applied: dict[int, str] = {}
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'memory_migrations'").fetchone():
+            applied = dict(connection.execute("SELECT number, digest FROM memory_migrations"))
+        if applied and max(applied) > len(steps):
+            raise SchemaTooNew(found=max(applied), supported=len(steps))
+        for number, (name, _, digest) in enumerate(steps, start=1):
+            if number <= len(applied) and applied.get(number) != digest:
+                raise NotAStore(location=str(self._path), reason=f"its memory was not made by {name} as known here")
+        if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+            raise StoreUnavailable(reason="this place cannot hold a write-ahead log; use a local disk")
+        for number, (name, sql, digest) in enumerate(steps[len(applied) :], start=len(applied) + 1):
+            with _transaction(connection, "BEGIN EXCLUSIVE"):
+                connection.execute(_MIGRATIONS)
+                for statement in _statements(sql):
+                    connection.execute(statement)
+                connection.execute("INSERT INTO memory_migrations VALUES (?, ?, ?)", (number, name, digest))
+                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+
+
+class _Threads:
+    """At most `size` threads around one queue, each started when it is needed, with a connection of its own.
+
+    A connection lives only in its thread's frames: a forked child has no such thread, so it closes none by mistake.
+    """
+
+    def __init__(self, name: str, size: int, file: MemoryFile) -> None:
+        self._name, self._size, self._file = name, size, file
+        self._queue: queue.SimpleQueue[tuple[Callable[[Any], Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._unanswered = 0
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    async def ask(self, job: Callable[[sqlite3.Connection], Any]) -> Any:  # noqa: ANN401 - whatever the job gives
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        with self._lock:
+            if self._stopped:
+                raise StoreUnavailable(reason="the memory is closed")
+            if self._unanswered >= len(self._threads) < self._size:
+                thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._unanswered += 1
+            self._queue.put((job, future))
+        try:
+            return await future
+        finally:
+            with self._lock:
+                self._unanswered -= 1
+
+    def stop(self) -> None:
+        """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""
+        with self._lock:
+            if not self._stopped:
+                self._stopped = True
+                for _ in self._threads:
+                    self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        while (asked := self._queue.get()) is not None:
+            try:
+                with self._file.connected() as connection:
+                    waiting: tuple[Callable[[Any], Any], asyncio.Future[Any]] | None = asked
+                    while waiting is not None:
+                        self._answer(connection, *waiting)
+                        waiting = self._queue.get()
+                    return
+            except (sqlite3.Error, OSError, ActumError) as error:
+                # It did not open; the next job tries again.
+                _deliver(asked[1], None, self._file.told(error))
+
+    def _answer(self, connection: sqlite3.Connection, job: Callable[[Any], Any], future: "asyncio.Future[Any]") -> None:
+        if future.cancelled():
+            return
+        try:
+            value = job(connection)
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
+            _deliver(future, None, self._file.told(error))
+        else:
+            _deliver(future, value, None)
+
+
+def _deliver(future: "asyncio.Future[Any]", value: object, error: BaseException | None) -> None:
+    def settle() -> None:
+        if future.done():
+            return  # the task that waited was canceled; what it asked for is done all the same
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)
+
+    # A loop that has closed says so with this error; nobody waits there any more.
+    with suppress(RuntimeError):
+        future.get_loop().call_soon_threadsafe(settle)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _scrub(connection: sqlite3.Connection) -> None:
+    """Folds the log into the file and empties it, so that erased bytes are in neither; a later erasure tries again."""
+    connection.execute(f"PRAGMA busy_timeout = {_SCRUB_WAIT_MS}")
+    # A reader of an older state may hold it up. The commit stands, and the next erasure or the close empties the log.
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_TIMEOUT_S * 1000)}")
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+@cache
+def _steps() -> tuple[tuple[str, str, str], ...]:
+    """The migrations in order: name, text and the text's SHA-256."""
+    folder = resources.files("actum.memory") / "sql"
+    files = sorted((each for each in folder.iterdir() if each.name.endswith(".sql")), key=lambda each: each.name)
+    texts = [(each.name, each.read_bytes()) for each in files]
+    return tuple((name, data.decode(), hashlib.sha256(data).hexdigest()) for name, data in texts)
+
+
+def _statements(sql: str) -> Iterator[str]:
+    statement = ""
+    for line in sql.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

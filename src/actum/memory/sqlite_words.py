@@ -1,0 +1,41 @@
+"""The full-text index of the memories: digests of words under a secret, in FTS5.
+
+A word's digest under one secret matches under no other. So the rows of a tenant or a scope are found inside the query,
+how rare a word is counts within them alone, and nothing in a query is an operator.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from actum.memory.terms import query_terms, terms
+
+Index: TypeAlias = Literal["memory_event_words", "memory_entry_words"]
+
+_DIGEST_BYTES = 6
+
+
+def add_words(connection: sqlite3.Connection, index: Index, row: int, secret: str, text: str) -> None:
+    """Makes the row findable by the words of its text."""
+    words = _digests(secret, terms(text))
+    connection.execute(f"INSERT INTO {index} (rowid, words) VALUES (?, ?)", (row, words))  # noqa: S608 - one of two names
+
+
+def drop_words(connection: sqlite3.Connection, index: Index, row: int, secret: str, text: str) -> None:
+    """Takes the row out of the index; `text` is what it was added with."""
+    words = _digests(secret, terms(text))
+    connection.execute(f"INSERT INTO {index} ({index}, rowid, words) VALUES ('delete', ?, ?)", (row, words))  # noqa: S608 - one of two names
+
+
+def asked_for(secret: str, query: str, *, every: bool) -> str | None:
+    """The match expression for a query: all its telling words, or any of them; None when it has no word."""
+    asked = query_terms(query)
+    return _digests(secret, asked, " " if every else " OR ") if asked else None
+
+
+def _digests(secret: str, words: Iterable[str], between: str = " ") -> str:
+    key = bytes.fromhex(secret)
+    return between.join(
+        hashlib.blake2b(word.encode(), key=key, digest_size=_DIGEST_BYTES).hexdigest() for word in words
+    )
