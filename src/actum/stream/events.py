@@ -285,7 +285,7 @@ def _turns(record: Record, appended: kinds.MessagesAppended) -> Iterator[Recorde
         number += 1
 
 
-def _event(kind: Callable[..., E], record: Record, number: int = 0, **fields: object) -> E:
+def _event(kind: Callable[..., E], record: Record, number: int = 0, /, **fields: object) -> E:
     return kind(
         id=f"{record.id}.{number}",
         timestamp=record.timestamp,

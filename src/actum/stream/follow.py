@@ -85,11 +85,11 @@ class _Rest:
         watch = self._watch
         if watch.error is not None and not watch.stale:
             raise watch.error
+        if looked and self._closing:
+            return False
         if fresh:
-            self._pause, self._closing = FIRST_WAIT_S, False
+            self._pause = FIRST_WAIT_S
         elif looked:
-            if self._closing:
-                return False
             # What was stored between the last look and this answer is still read.
             self._closing = await self._source.over()
             watch.stale = watch.stale or self._closing

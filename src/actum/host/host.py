@@ -1,0 +1,331 @@
+"""One door to everything that an application owns: sessions, conversations, streams, erasure."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from types import TracebackType
+from typing import Self
+
+from actum.base.checks import identifier, refuse
+from actum.base.clock import Clock, Ids, SystemClock, SystemIds, wait
+from actum.base.limits import PAGE_ITEMS_DEFAULT
+from actum.engines.contract import Engine
+from actum.engines.local import LocalEngine
+from actum.host.conversations import asked, end, next_turn
+from actum.host.erasure import purge
+from actum.host.forks import fork
+from actum.host.opened import Opened, Wiring
+from actum.host.streams import Wait, run_source, run_stream, session_source
+from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus
+from actum.messages.message import Message
+from actum.records.record import Follows, Page
+from actum.runtime.agent import Agent
+from actum.runtime.output import RunOutput
+from actum.runtime.runtime import Ask, RunHandle, Runtime
+from actum.runtime.transcripts import build_messages_from_run_log
+from actum.storage.contract import OwnedStore
+from actum.stream.follow import Event, follow
+
+
+class Host:
+    """An application's own desk over one store: `async with Host.open(url, agents=[...]) as host`.
+
+    Entering opens the store, goes on with the runs whose process is gone, and takes work; leaving parks what still
+    runs, for recovery. `run_sync` also works on a host that was not entered.
+    """
+
+    def __init__(
+        self,
+        url_or_store: str | OwnedStore,
+        agents: Iterable[Agent],
+        *,
+        engine: Callable[[], Engine] | None,
+        clock: Clock | None,
+        ids: Ids | None,
+        wait: Wait,
+    ) -> None:
+        self._agents: dict[str, Agent] = {}
+        for agent in agents:
+            if not isinstance(agent, Agent):
+                raise refuse("agents", agent, "are agents")
+            if agent.agent_id in self._agents:
+                raise refuse("agents", agent.agent_id, "have ids of their own")
+            self._agents[agent.agent_id] = agent
+        self._clock = clock or SystemClock()
+        self._ids = ids or SystemIds()
+        self._wait = wait
+        make = engine or (lambda: LocalEngine(clock=self._clock, wait=wait))
+        self._wiring = Wiring(url_or_store, self._agents.values(), make, self._clock, self._ids, wait)
+        self._opened: Opened | None = None
+        self._holding = AsyncExitStack()
+
+    @classmethod
+    def open(
+        cls,
+        url_or_store: str | OwnedStore,
+        *,
+        agents: Iterable[Agent] = (),
+        engine: Callable[[], Engine] | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        wait: Wait = wait,
+    ) -> "Host":
+        """A host over the store at this URL, or over a store that its caller opened and will close.
+
+        `engine` makes the engine for each opening; loops run in this process unless given. Raises InvalidValue for two
+        agents of one id.
+        """
+        if not isinstance(url_or_store, str | OwnedStore):
+            raise refuse("url_or_store", url_or_store, "is a URL or a store of this process")
+        return cls(url_or_store, agents, engine=engine, clock=clock, ids=ids, wait=wait)
+
+    async def __aenter__(self) -> Self:
+        if self._opened is not None:
+            raise RuntimeError("this host is open already")
+        self._opened = await self._holding.enter_async_context(self._wiring.opened())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened = None
+        await self._holding.aclose()
+
+    @property
+    def store(self) -> OwnedStore:
+        """The store of an open host."""
+        return self._here.store
+
+    @property
+    def runtime(self) -> Runtime:
+        """The runtime of an open host."""
+        return self._here.runtime
+
+    @property
+    def _here(self) -> Opened:
+        if self._opened is None:
+            raise RuntimeError("this host is not open; enter it with `async with`, or use run_sync")
+        return self._opened
+
+    # Sessions
+
+    async def create_session(
+        self,
+        session_id: str | None = None,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        tenant: str | None = None,
+    ) -> Session:
+        """A new session; with an id that exists, that session as it is now. Raises SessionConflict, SessionEnded."""
+        name = self._ids.new("session") if session_id is None else session_id
+        return await self.store.create_session(name, self._clock.now(), metadata=metadata, tenant=tenant)
+
+    async def session(self, session_id: str) -> Session:
+        """The session as it is now. Raises SessionNotFound, SessionPurged."""
+        return await self.store.load_session(session_id)
+
+    async def sessions(
+        self,
+        *,
+        status: SessionStatus | None = None,
+        metadata: Mapping[str, str] | None = None,
+        tenant: str | None = None,
+        cursor: str | None = None,
+        limit: int = PAGE_ITEMS_DEFAULT,
+    ) -> Page[Session]:
+        """A page of sessions by creation time; every given filter must hold."""
+        return await self.store.list_sessions(
+            status=status, metadata=metadata, tenant=tenant, cursor=cursor, limit=limit
+        )
+
+    async def end_session(self, session_id: str) -> Session:
+        """Ends the session: it takes no new work, and what runs in it comes to its end, canceled by `session_ended`."""
+        here = self._here
+        session = await end(here.store, here.runtime, session_id, self._clock.now())
+        here.hub.wake_session(session_id)
+        return session
+
+    async def purge_session(self, session_id: str) -> None:
+        """Erases an ended session for ever. Raises SessionActive, and SessionBusy while a run of it is running."""
+        await purge(self._here.store, self._here.runtime, self._here.hub, session_id)
+
+    # Runs
+
+    async def run(
+        self,
+        agent: Agent | str,
+        messages: str | Message | Sequence[Message],
+        *,
+        session_id: str | None = None,
+        follows: Follows | None = None,
+        turn_id: str | None = None,
+        run_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> RunOutput:
+        """The session's next turn, to its end. Without a session it is a one-shot run.
+
+        `messages` is only what is new: the run follows the session's head and goes on from its transcript. With a
+        `run_id` an exact repeat gives the first output, also when the conversation has moved on. `follows` names the
+        head that the caller saw. Cancelling the waiting task leaves the run alone.
+
+        Raises InvalidValue, TranscriptError, SessionNotFound, SessionEnded, SessionPurged, SessionBusy while the last
+        turn runs or waits, HeadMoved when another turn was quicker, RunConflict for another request under a known id.
+        """
+        ask = self._ask(agent, messages, session_id, follows, turn_id, labels)
+        return await (await self._start(ask, run_id, run_id)).wait()
+
+    def run_sync(
+        self,
+        agent: Agent | str,
+        messages: str | Message | Sequence[Message],
+        *,
+        session_id: str | None = None,
+        follows: Follows | None = None,
+        turn_id: str | None = None,
+        run_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> RunOutput:
+        """`run` for code without an event loop.
+
+        On a host that is not open it opens, runs and closes; on an open one it may be called from any other thread.
+        Raises RuntimeError where it would stop the event loop that it waits for.
+        """
+
+        async def run() -> RunOutput:
+            return await self.run(
+                agent, messages, session_id=session_id, follows=follows, turn_id=turn_id, run_id=run_id, labels=labels
+            )
+
+        async def once() -> RunOutput:
+            async with self:
+                return await run()
+
+        opened, running = self._opened, _running_loop()
+        if running is not None and (opened is None or opened.loop is running):
+            raise RuntimeError("run_sync would stop the event loop of this thread; use `await host.run(...)` here")
+        if opened is None:
+            return asyncio.run(once())
+        return asyncio.run_coroutine_threadsafe(run(), opened.loop).result()
+
+    async def stream(
+        self,
+        agent: Agent | str,
+        messages: str | Message | Sequence[Message],
+        *,
+        session_id: str | None = None,
+        follows: Follows | None = None,
+        turn_id: str | None = None,
+        run_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """The same turn as `run`, as events from its beginning to `run_stream_end`, with deltas in between.
+
+        The run starts when the iteration does. Leaving the iteration detaches and never cancels the run; `events` goes
+        on where it was left. Raises what `run` raises, and what stopped the run's loop when it could not be ended.
+        """
+        ask = self._ask(agent, messages, session_id, follows, turn_id, labels)
+        here = self._here
+        name = self._ids.new("run") if run_id is None else identifier("run_id", run_id)
+        source = run_source(here.store, here.runtime, self._wait, name)
+        async with aclosing(
+            run_stream(
+                source,
+                here.hub,
+                name,
+                start=lambda: self._start(ask, name, run_id),
+                end=lambda: here.runtime.engine.wait(name),
+            )
+        ) as events:
+            async for event in events:
+                yield event
+
+    async def events(
+        self, run_id: str | None = None, *, session_id: str | None = None, after: str | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """The events of one run to its end, or of a session until it has ended; after the event of the id `after`.
+
+        Whoever reconnects with the last id that it got misses no event and gets none twice; deltas are not repeated.
+        Raises InvalidCursor for an id of no event of this session or run, RunNotFound, SessionNotFound, SessionPurged.
+        """
+        here = self._here
+        if (run_id is None) == (session_id is None):
+            raise refuse("run_id", run_id, "is given exactly when session_id is not")
+        if session_id is not None:
+            source = session_source(here.store, self._wait, identifier("session_id", session_id))
+        else:
+            source = run_source(here.store, here.runtime, self._wait, identifier("run_id", run_id))
+        with here.hub.watch(run_id=run_id, session_id=session_id) as watch:
+            async with aclosing(follow(source, watch, after)) as events:
+                async for event in events:
+                    yield event
+
+    async def runs(
+        self,
+        session_id: str,
+        *,
+        statuses: Sequence[RunStatus] | None = None,
+        cursor: str | None = None,
+        limit: int = PAGE_ITEMS_DEFAULT,
+    ) -> Page[Run]:
+        """A page of the session's runs by start time."""
+        return await self.store.list_runs(session_id, statuses=statuses, cursor=cursor, limit=limit)
+
+    async def output(self, run_id: str) -> RunOutput:
+        """What a run came to; waits for its end."""
+        return await self.runtime.output(run_id)
+
+    async def transcript(self, run_id: str) -> tuple[Message, ...]:
+        """The messages of a run and of everything that it goes on from."""
+        return await build_messages_from_run_log(self.store, run_id)
+
+    async def cancel_run(self, run_id: str, reason: str = "user_requested", *, by: str | None = None) -> None:
+        """Asks for the run's cancellation, wherever it runs. The same reason again is a success."""
+        await self.runtime.cancel_run(run_id, reason, by=by)
+
+    async def fork(
+        self,
+        run_id: str,
+        through: str | None = None,
+        *,
+        session_id: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Session:
+        """A new session that goes on from a run's transcript, up to and including the record `through` where given.
+
+        The next turn there simply goes on. The transcript is copied: it is the new session's first run, complete
+        and labelled `forked_from` and `forked_through`. Metadata is the old session's unless given. A fork cuts only
+        where no tool use waits for its result. Raises InvalidValue, InvalidCursor, RunNotFound, RunPurged, RunConflict.
+        """
+        name = self._ids.new("session") if session_id is None else session_id
+        return await fork(self.store, self._clock, run_id, through, session_id=name, metadata=metadata)
+
+    def _ask(
+        self,
+        agent: Agent | str,
+        messages: object,
+        session_id: str | None,
+        follows: Follows | None,
+        turn_id: str | None,
+        labels: object,
+    ) -> Ask:
+        return asked(
+            self._agents,
+            self._ids,
+            agent=agent,
+            messages=messages,
+            session_id=session_id,
+            follows=follows,
+            turn_id=turn_id,
+            labels=labels,
+        )
+
+    async def _start(self, ask: Ask, name: str | None, repeated: str | None) -> RunHandle:
+        ask = await next_turn(self.store, ask, repeated)
+        return await self.runtime.start(ask, name)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
