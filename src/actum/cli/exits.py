@@ -1,0 +1,75 @@
+"""How a command ends: its exit code, and what it says on standard error when it could not do its work."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import typer
+
+from actum.base import errors
+from actum.base.value import dump_json
+from actum.cli.text import plain
+
+FOUND: Final = 1
+USAGE: Final = 2
+NOT_FOUND: Final = 3
+REFUSED: Final = 4
+UNAVAILABLE: Final = 5
+INTERRUPTED: Final = 130
+
+# The table that `actum --help` and docs/cli.md show.
+EXITS: Final = {
+    0: "it is done",
+    FOUND: "problems were found in what is stored",
+    USAGE: "a wrong option or value",
+    NOT_FOUND: "no such session, run or record, or it was purged",
+    REFUSED: "the store's rules refuse it, or nobody confirmed it",
+    UNAVAILABLE: "the store cannot be opened or read",
+    INTERRUPTED: "interrupted",
+}
+
+# The first class that fits decides.
+_CODES: Final[tuple[tuple[type[errors.ActumError], int], ...]] = (
+    (errors.NotFound, NOT_FOUND),
+    (errors.SessionPurged, NOT_FOUND),
+    (errors.RunPurged, NOT_FOUND),
+    (errors.InvalidValue, USAGE),
+    (errors.InvalidCursor, USAGE),
+    (errors.TooLarge, USAGE),
+    (errors.DurableDataError, FOUND),
+    (errors.TranscriptError, FOUND),
+    (errors.RunCorrupt, FOUND),
+    (errors.StoreUnavailable, UNAVAILABLE),
+    (errors.NotAStore, UNAVAILABLE),
+    (errors.SchemaTooNew, UNAVAILABLE),
+    (errors.MissingExtra, UNAVAILABLE),
+)
+
+
+def exit_code(error: errors.ActumError) -> int:
+    """The exit code for an error; whatever the table does not know was refused."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), REFUSED)
+
+
+def run(work: Callable[[], Awaitable[int | None]], *, as_json: bool = False) -> None:
+    """Does a command's work and ends it with an exit code; `work` gives one when it is not 0."""
+
+    async def done() -> int | None:
+        return await work()
+
+    try:
+        code = asyncio.run(done()) or 0
+    except errors.ActumError as error:
+        _tell(error, as_json=as_json)
+        code = exit_code(error)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    if code:
+        raise typer.Exit(code)
+
+
+def _tell(error: errors.ActumError, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(dump_json({"error": {"code": error.code, "message": str(error)}}), err=True)
+    else:
+        typer.echo(f"actum: {plain(str(error))}", err=True)

@@ -1,0 +1,34 @@
+"""`--store URL` as an open store. No command but the demo makes one: a wrong path is an error, not a new empty file."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from actum.base.errors import NotAStore
+from actum.cli.options import DEFAULT_STORE
+from actum.storage.contract import OwnedStore
+from actum.storage.opening import open_store
+
+_SQLITE: Final = "sqlite:///"
+
+
+@asynccontextmanager
+async def opened(url: str | None) -> AsyncIterator[OwnedStore]:
+    """The store that is there. Raises NotAStore when its file is not, and what `open_store` raises."""
+    url = DEFAULT_STORE if url is None else url
+    _present(url)
+    async with open_store(url) as store:
+        yield store
+
+
+def _present(url: str) -> None:
+    """Refuses a file that is not there, before it would be made."""
+    if not url.startswith(_SQLITE) or url == _SQLITE:
+        return
+    file = Path(url.removeprefix(_SQLITE))
+    if not file.exists():
+        reason = "there is no such file; name a store with --store, such as sqlite:///chat.db"
+        raise NotAStore(location=url, reason=reason)
+    if file.is_file() and not file.stat().st_size:
+        raise NotAStore(location=url, reason="the file is empty")

@@ -1,0 +1,296 @@
+"""The commands as a user types them, over a real file."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from actum import __version__
+from actum.cli.main import app
+from actum.messages.message import assistant
+from actum.storage.opening import open_store
+from actum.testing import samples
+
+ESCAPE = "\x1b[2J"
+LONG = "run-" + "0123456789" * 12
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/chat.db"
+
+
+@pytest.fixture
+def filled(url: str) -> str:
+    """A session with a completed turn, a running side run, a long id and hostile text; a one-shot run."""
+    # The commands bring an event loop of their own, so the tests here have none.
+    asyncio.run(fill(url))
+    return url
+
+
+async def fill(url: str) -> None:
+    async with open_store(url) as store:
+        await store.create_session("talk", samples.T0, metadata={"user_id": "u-1"})
+        await store.create_session("quiet", samples.at(1))
+        await store.end_session("quiet", samples.at(2))
+        head = (await store.start_root_run(samples.following("turn-1", None, "talk", seconds=0))).run
+        said = (
+            samples.said(head, "input", f"hello {ESCAPE} [bold]you[/bold]"),
+            samples.said(head, "answer", assistant("hi")),
+        )
+        await store.record_run_terminal(samples.completed(head, records=said))
+        await store.start_root_run(samples.root("side", "talk", labels={"kind": "check"}, seconds=3))
+        await store.start_root_run(samples.root(LONG, "talk", seconds=4))
+        lone = (await store.start_one_shot_run(samples.one_shot("lone"))).run
+        await store.record_run_terminal(samples.completed(lone))
+
+
+def actum(*arguments: str, answer: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=answer, env={"COLUMNS": "80", "TERM": "dumb"})
+
+
+def document(*arguments: str) -> Any:
+    result = actum(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def lines(*arguments: str) -> list[Any]:
+    result = actum(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+class TestReading:
+    def test_version(self) -> None:
+        assert actum("--version").stdout == f"actum {__version__}\n"
+
+    def test_help_names_the_exit_codes(self) -> None:
+        assert "Exit codes: 0 it is done" in actum("--help").stdout
+
+    def test_sessions(self, filled: str) -> None:
+        shown = actum("sessions", "--store", filled).stdout
+        assert "talk" in shown
+        assert "head turn-1" in shown
+        assert "2025-01-01T00:00:00.000Z" in shown
+        assert shown.endswith("2 sessions\n")
+
+    def test_sessions_by_filter(self, filled: str) -> None:
+        by_status = document("sessions", "--store", filled, "--status", "ended")
+        by_metadata = document("sessions", "--store", filled, "--metadata", "user_id=u-1")
+        assert [each["session_id"] for each in by_status["sessions"]] == ["quiet"]
+        assert [each["session_id"] for each in by_metadata["sessions"]] == ["talk"]
+        assert document("sessions", "--store", filled, "--limit", "1")["more"] is True
+
+    def test_a_session_as_json_has_every_field(self, filled: str) -> None:
+        talk = document("sessions", "--store", filled)["sessions"][0]
+        assert talk == {
+            "session_id": "talk",
+            "tenant": None,
+            "status": "active",
+            "created_at": "2025-01-01T00:00:00.000Z",
+            "ended_at": None,
+            "metadata": {"user_id": "u-1"},
+            "head_run_id": "turn-1",
+        }
+
+    def test_runs_of_a_session_and_of_all(self, filled: str) -> None:
+        of_session = document("runs", "talk", "--store", filled)["runs"]
+        of_all = document("runs", "--store", filled)["runs"]
+        assert [each["run_id"] for each in of_session] == ["turn-1", "side", LONG]
+        assert {each["run_id"] for each in of_all} == {"turn-1", "side", LONG, "lone"}
+
+    def test_runs_by_filter(self, filled: str) -> None:
+        for place in ([], ["talk"]):
+            found = document("runs", *place, "--store", filled, "--label", "kind=check", "--agent", samples.AGENT)
+            assert [each["run_id"] for each in found["runs"]] == ["side"]
+        completed = document("runs", "talk", "--store", filled, "--status", "completed")
+        assert [each["run_id"] for each in completed["runs"]] == ["turn-1"]
+
+    def test_a_table_fits_its_terminal_and_hides_no_id(self, filled: str) -> None:
+        shown = actum("runs", "talk", "--store", filled).stdout
+        assert max(len(line) for line in shown.splitlines()) <= 80
+        first_column = "".join(line.split("  ")[0].strip() for line in shown.splitlines())
+        assert LONG in first_column
+        assert "…" not in shown
+
+    def test_records_of_a_run(self, filled: str) -> None:
+        found = lines("records", "turn-1", "--store", filled)
+        assert [each["event_key"] for each in found] == ["start", "input", "answer", "end"]
+        assert found[1]["payload"]["messages"][0]["parts"][0]["text"] == f"hello {ESCAPE} [bold]you[/bold]"
+        rest = lines("records", "turn-1", "--store", filled, "--after", found[1]["id"])
+        assert rest == found[2:]
+
+    def test_records_of_a_session(self, filled: str) -> None:
+        found = lines("records", "--session", "talk", "--store", filled, "--type", "run_started", "--limit", "2")
+        assert [each["run_id"] for each in found] == ["turn-1", "side"]
+
+    def test_records_for_people(self, filled: str) -> None:
+        shown = actum("records", "turn-1", "--payload", "--store", filled).stdout
+        assert "run_completed" in shown
+        assert '{"status":"completed"}' in shown
+
+    def test_a_transcript_for_people_cannot_move_the_cursor(self, filled: str) -> None:
+        shown = actum("transcript", "turn-1", "--store", filled).stdout
+        assert "\x1b" not in shown
+        assert "hello \\x1b[2J [bold]you[/bold]" in shown
+        assert shown.endswith("assistant\n  hi\n")
+
+    def test_a_transcript_as_json_is_verbatim(self, filled: str) -> None:
+        told = document("transcript", "--session", "talk", "--store", filled)
+        assert told["run_id"] == "turn-1"
+        assert [each["role"] for each in told["messages"]] == ["user", "assistant"]
+        assert told["messages"][0]["parts"][0]["text"] == f"hello {ESCAPE} [bold]you[/bold]"
+
+    def test_the_newest_records(self, filled: str) -> None:
+        assert [each["event_key"] for each in lines("tail", "turn-1", "-n", "2", "--store", filled)] == [
+            "answer",
+            "end",
+        ]
+        assert lines("tail", "turn-1", "-n", "0", "--store", filled) == []
+
+    def test_following_a_run_that_has_ended_ends(self, filled: str) -> None:
+        assert len(lines("tail", "turn-1", "--follow", "--store", filled)) == 4
+
+    def test_verify(self, filled: str) -> None:
+        told = document("verify", "--store", filled)
+        assert told == {"ok": True, "sessions": 2, "runs": 4, "records": 8, "found": 0, "damages": []}
+        assert actum("verify", "--store", filled).stdout == "sound: 2 sessions, 4 runs, 8 records\n"
+
+
+class TestChanging:
+    def test_cancel_stores_the_reason(self, filled: str) -> None:
+        told = document("cancel", "side", "--reason", "enough", "--by", "me", "--store", filled)
+        assert (told["cancellation_reason"], told["status"]) == ("enough", "running")
+        stored = lines("records", "side", "--store", filled)[-1]
+        assert stored["payload"] == {"reason": "enough", "by": "me"}
+
+    def test_the_same_reason_again_is_a_success_and_another_is_refused(self, filled: str) -> None:
+        assert actum("cancel", "side", "--reason", "enough", "--store", filled).exit_code == 0
+        assert actum("cancel", "side", "--reason", "enough", "--store", filled).exit_code == 0
+        assert actum("cancel", "side", "--reason", "other", "--store", filled).exit_code == 4
+
+    def test_end_and_purge(self, filled: str) -> None:
+        assert actum("purge", "talk", "--yes", "--store", filled).exit_code == 4
+        assert document("end", "quiet", "--store", filled)["status"] == "ended"
+        purged = document("purge", "quiet", "--yes", "--store", filled)
+        assert purged == {"purged": {"session_id": "quiet", "run_id": None}}
+        assert actum("runs", "quiet", "--store", filled).exit_code == 3
+
+    def test_a_session_with_a_running_run_is_not_purged(self, filled: str) -> None:
+        assert actum("end", "talk", "--store", filled).exit_code == 0
+        assert actum("purge", "talk", "--yes", "--store", filled).exit_code == 4
+
+    def test_purge_asks_first(self, filled: str) -> None:
+        for answer in ("n\n", ""):
+            refused = actum("purge", "quiet", "--store", filled, answer=answer)
+            assert refused.exit_code == 4
+            assert "nothing was purged" in refused.stderr
+        assert actum("purge", "quiet", "--store", filled, answer="y\n").exit_code == 0
+
+    def test_a_tree_without_a_session_is_purged_by_its_root(self, filled: str) -> None:
+        assert actum("purge", "--one-shot", "lone", "--yes", "--store", filled).exit_code == 0
+        assert actum("records", "lone", "--store", filled).exit_code == 3
+
+
+class TestRefusing:
+    @pytest.mark.parametrize(
+        "arguments, code",
+        [
+            (["runs", "nowhere"], 3),
+            (["records", "nothing"], 3),
+            (["transcript", "nothing"], 3),
+            (["transcript", "--session", "quiet"], 3),
+            (["tail", "nothing"], 3),
+            (["cancel", "nothing"], 3),
+            (["end", "nowhere"], 3),
+            (["purge", "nowhere", "--yes"], 3),
+            (["cancel", "turn-1"], 4),
+            (["cancel", "side", "--reason", "session_ended"], 2),
+            (["cancel", "side", "--reason", " "], 2),
+            (["records"], 2),
+            (["records", "turn-1", "--session", "talk"], 2),
+            (["records", "turn-1", "--type", "odd"], 2),
+            (["records", "turn-1", "--after", "odd"], 2),
+            (["records", "turn-1", "--limit", "0"], 2),
+            (["transcript"], 2),
+            (["tail"], 2),
+            (["tail", "turn-1", "-n", "-1"], 2),
+            (["purge", "--yes"], 2),
+            (["runs", " "], 2),
+            (["runs", "--status", "odd"], 2),
+            (["runs", "--label", "odd"], 2),
+            (["sessions", "--metadata", "=x"], 2),
+            (["sessions", "--limit", "0"], 2),
+            (["odd"], 2),
+        ],
+    )
+    def test_the_exit_code_tells_why(self, filled: str, arguments: list[str], code: int) -> None:
+        result = actum(*arguments, "--store", filled)
+        assert result.exit_code == code, result.output
+        assert result.stdout == ""
+        assert result.stderr
+
+    def test_an_error_as_json(self, filled: str) -> None:
+        result = actum("end", "nowhere", "--json", "--store", filled)
+        assert json.loads(result.stderr)["error"]["code"] == "session_not_found"
+
+    @pytest.mark.parametrize("command", ["sessions", "runs", "verify", "records x", "cancel x", "end x", "purge x -y"])
+    def test_no_command_makes_a_store(self, tmp_path: Path, command: str) -> None:
+        missing = tmp_path / "missing.db"
+        result = actum(*command.split(), "--store", f"sqlite:///{missing}")
+        assert result.exit_code == 5
+        assert "no such file" in result.stderr
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("content", [b"", b"words", b"SQLite format 3\0"])
+    def test_a_file_that_is_no_store(self, tmp_path: Path, content: bytes) -> None:
+        file = tmp_path / "other.db"
+        file.write_bytes(content)
+        assert actum("sessions", "--store", f"sqlite:///{file}").exit_code == 5
+        assert file.read_bytes() == content
+
+    def test_another_url(self) -> None:
+        assert actum("sessions", "--store", "ftp://somewhere").exit_code == 2
+
+
+def test_the_default_store_is_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "sqlite:///actum.db" in actum("sessions").stderr
+
+
+@pytest.mark.parametrize(
+    "damage, says",
+    [
+        ("UPDATE runs SET status = 'failed' WHERE run_id = 'turn-1'", "end: the run's status is failed"),
+        ("DELETE FROM records WHERE event_key = 'answer'", "positions: record"),
+        ("UPDATE records SET payload = X'7B' WHERE event_key = 'answer'", "payload: the payload of"),
+    ],
+)
+def test_damage_is_named_and_is_exit_code_1(filled: str, damage: str, says: str) -> None:
+    connection = sqlite3.connect(filled.removeprefix("sqlite:///"), isolation_level=None)
+    assert connection.execute(damage).rowcount == 1
+    connection.close()
+    shown = actum("verify", "--store", filled)
+    assert shown.exit_code == 1
+    assert says in shown.stdout
+    assert "  session talk\n" in shown.stdout
+    told = actum("verify", "--json", "--store", filled)
+    assert told.exit_code == 1
+    report = json.loads(told.stdout)
+    assert report["found"] == len(report["damages"]) == 1
+    assert set(report["damages"][0]) == {"check", "says", "session_id", "run_id", "record_id", "event_key"}
+
+
+def test_a_damaged_record_is_listed_and_its_transcript_is_not(filled: str) -> None:
+    connection = sqlite3.connect(filled.removeprefix("sqlite:///"), isolation_level=None)
+    connection.execute("UPDATE records SET payload = X'7B' WHERE event_key = 'answer'")
+    connection.close()
+    listed = lines("records", "turn-1", "--store", filled)
+    assert listed[2]["payload"] is None
+    assert listed[2]["payload_error"]
+    assert actum("transcript", "turn-1", "--store", filled).exit_code == 1
