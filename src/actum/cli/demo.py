@@ -15,7 +15,6 @@ from typing import Final
 
 from rich.text import Text
 
-import actum
 from actum.base.checks import refuse
 from actum.base.clock import wait
 from actum.base.errors import ActumError, HeadMoved, RunConflict, RunNotFound, SessionPurged
@@ -267,7 +266,7 @@ def _folder(root: str | None) -> Path:
 
 def _checkout() -> Path:
     """The checkout that this code runs from; where it is installed without one, the package's own folder."""
-    package = Path(actum.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     root = package.parent.parent
     return root if (root / "pyproject.toml").is_file() and (root / "README.md").is_file() else package
 

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from actum import __version__
 from actum.cli.exits import EXITS, run
 from actum.cli.options import (
     AfterOption,
@@ -39,7 +38,9 @@ def main() -> None:
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the flag's value
     if wanted:
-        typer.echo(f"actum {__version__}")
+        from importlib.metadata import version
+
+        typer.echo(f"actum {version('actum')}")
         raise typer.Exit
 
 
