@@ -6,7 +6,20 @@ import pytest
 
 from actum.base.errors import InvalidValue
 from actum.base.limits import CONTENT_DEPTH, JSON_DEPTH
-from actum.base.value import ABSENT, Value, Verbatim, conform, dump, dump_json, fingerprint, load, load_json, verbatim
+from actum.base.value import (
+    ABSENT,
+    Value,
+    Verbatim,
+    conform,
+    dump,
+    dump_json,
+    fingerprint,
+    items,
+    load,
+    load_json,
+    members,
+    verbatim,
+)
 from actum.messages.message import Message, Role, assistant, tool_results, user
 from actum.messages.parts import ImagePart, TextPart, ThinkingPart, ToolResultPart, ToolUsePart
 from actum.records.kinds import MessagesAppended, RunStarted, ToolAuthorization
@@ -350,3 +363,14 @@ def test_an_instant_in_another_offset_is_put_into_form() -> None:
     authorization = load(ToolAuthorization, spelled(expires_at="2025-06-05T18:30:00+05:30"))
     assert authorization.expires_at == datetime(2025, 6, 5, 13, 0, tzinfo=UTC)
     assert conform(authorization) is authorization
+
+
+def test_the_pieces_of_a_foreign_value_keep_their_spelling() -> None:
+    found = members(b'{ "a" : { "n":1.50, "n":2 } ,"b":[ 1 , {} ]}')
+    assert {name: bytes(value) for name, value in found.items()} == {"a": b'{ "n":1.50, "n":2 }', "b": b"[ 1 , {} ]"}
+    assert [bytes(each) for each in items(bytes(found["b"]))] == [b"1", b"{}"]
+    for data in (b"[]", b'{"a":1,"a":2}', b'{"a":', b'{"a":\xff}'):
+        with pytest.raises(InvalidValue):
+            members(data)
+    with pytest.raises(InvalidValue):
+        items(b"{}")

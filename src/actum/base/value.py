@@ -101,6 +101,18 @@ def load_json(data: bytes) -> Json:
     return _decoded(Any, data)
 
 
+def members(data: bytes) -> dict[str, Verbatim]:
+    """The members of the one JSON object that these bytes spell, each in its own spelling. Raises InvalidValue."""
+    found: dict[str, Verbatim] = _decoded(dict[str, Verbatim], data)
+    return found
+
+
+def items(data: bytes) -> list[Verbatim]:
+    """The items of the one JSON list that these bytes spell, each in its own spelling. Raises InvalidValue."""
+    found: list[Verbatim] = _decoded(list[Verbatim], data)
+    return found
+
+
 def verbatim(data: bytes) -> Verbatim:
     """`data` as somebody else's JSON value, kept as it is; only syntax, depth and UTF-8 are checked.
 
