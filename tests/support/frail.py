@@ -5,8 +5,9 @@ nothing any more from the chosen call on, and whoever waits for it waits until i
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from actum.base.errors import ActumError, StoreUnavailable
@@ -98,32 +99,58 @@ class AwayBackend:
             raise StoreUnavailable(reason="a fault on cue")
 
 
+@dataclass(eq=False)
+class _Turn:
+    """Somebody who waits, to make a call or to end a pause."""
+
+    name: str
+    pause: bool
+    come: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class Turnstile:
-    """Lets the store calls and pauses of several workers through one at a time, in the order that a test chooses.
+    """Lets the store calls of several workers through one at a time, in the order that a test chooses.
 
     Everything between two calls of a worker happens before anybody's next one, so a schedule is an interleaving and
-    replays exactly.
+    replays exactly. A pause lasts longer than any call: it ends when no worker has a call to make. Whoever is none of
+    the workers named here comes when the schedule says so, or when nobody else can go on.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._waiting: dict[str, list[asyncio.Event]] = {name: [] for name in names}
+    def __init__(self, *workers: str) -> None:
+        self._workers = workers
+        self._waiting: list[_Turn] = []
         self.passed: list[str] = []
 
     async def turn(self, name: str) -> None:
         """Waits until it is this worker's turn."""
-        event = asyncio.Event()
-        self._waiting[name].append(event)
-        await event.wait()
+        await self._wait(_Turn(name, pause=False))
+
+    async def pause(self, name: str) -> None:
+        """Waits until nobody has a call to make."""
+        await self._wait(_Turn(name, pause=True))
 
     async def release(self, prefer: str) -> bool:
         """Lets one call through, the preferred worker's if it has one, and says whether there was any."""
         await settled()
-        for name in sorted(self._waiting, key=lambda name: name != prefer):
-            if self._waiting[name]:
-                self._waiting[name].pop(0).set()
-                self.passed.append(name)
-                return True
-        return False
+        chosen = min(self._waiting, key=lambda turn: self._rank(turn, prefer), default=None)
+        if chosen is None:
+            return False
+        chosen.come.set()
+        self._waiting.remove(chosen)
+        self.passed.append(chosen.name)
+        return True
+
+    def _rank(self, turn: _Turn, prefer: str) -> tuple[bool, bool, bool, str]:
+        preferred = turn.name == prefer and not turn.pause
+        return not preferred, turn.name not in self._workers, turn.pause, turn.name
+
+    async def _wait(self, turn: _Turn) -> None:
+        self._waiting.append(turn)
+        try:
+            await turn.come.wait()
+        finally:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
 
 
 class TurnBackend:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 from actum.engines.local import LocalEngine
+from actum.loop.world import RunRequest
 from actum.messages.message import Message, assistant, user
 from actum.messages.parts import tool_use
 from actum.planning.planner import PlanInput, PlanResult, PlanResumeInput
@@ -164,9 +165,11 @@ class Waits:
 class Worker:
     """One process of a story: a runtime with an engine of its own over a store that others may share."""
 
-    def __init__(self, store: Store, cast: Cast, *, history: HistoryPolicy | None = None) -> None:
+    def __init__(
+        self, store: Store, cast: Cast, *, history: HistoryPolicy | None = None, waits: Waits | None = None
+    ) -> None:
         self.store = store
-        self.waits = Waits()
+        self.waits = waits or Waits()
         self.clock = ManualClock(T0)
         self.engine = LocalEngine(clock=self.clock, wait=self.waits, watch_s=WATCH_S)
         self.runtime = Runtime(store, self.engine, clock=self.clock, wait=self.waits)
@@ -195,6 +198,20 @@ async def playing(store: Store, cast: Cast, *, history: HistoryPolicy | None = N
         yield worker
     finally:
         await worker.runtime.close()
+
+
+def request(run_id: str = RUN, text: str = "go") -> RunRequest:
+    """What an engine accepts for the story's run."""
+    return RunRequest(
+        run_id=run_id,
+        agent_id=AGENT,
+        agent_version="1",
+        session_id=SESSION,
+        messages=(user(text),),
+        requested_at=T0,
+        request_digest=text,
+        options={"engine": "local"},
+    )
 
 
 async def begun(backend: Backend) -> OwnedStore:
