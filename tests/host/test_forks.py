@@ -2,8 +2,18 @@ from collections.abc import Callable
 
 import pytest
 
-from actum.base.errors import HeadMoved, InvalidCursor, InvalidValue, RunConflict, RunNotFound, SessionConflict
+from actum.base.errors import (
+    HeadMoved,
+    InvalidCursor,
+    InvalidValue,
+    RunConflict,
+    RunNotFound,
+    SessionBusy,
+    SessionConflict,
+    StoreUnavailable,
+)
 from actum.host.host import Host
+from actum.host.verify import verify
 from actum.lifecycle.states import RunStatus
 from actum.messages.message import Message
 from actum.messages.parts import tool_use
@@ -113,6 +123,32 @@ async def test_the_same_fork_again_is_the_same_session(open_host: Opening) -> No
         await host.run("teacher", "go on", session_id="f")
         moved = await host.fork(run_id, session_id="f")
         assert moved.head_run_id != fork.head_run_id
+
+
+async def test_a_fork_that_broke_off_is_brought_to_its_end(open_host: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_host(teacher()) as host:
+        run_id = await lesson(host)
+
+        async def unavailable(_: object) -> None:
+            raise StoreUnavailable(reason="full")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(host.store, "record_run_terminal", unavailable)
+            with pytest.raises(StoreUnavailable):
+                await host.fork(run_id, session_id="f")
+        with pytest.raises(SessionBusy):
+            await host.run("teacher", "too early", session_id="f")
+        fork = await host.fork(run_id, session_id="f")
+        assert fork.head_run_id is not None
+        assert texts(await host.transcript(fork.head_run_id)) == ["hi", "hello", "1 + 2?", "It is 3."]
+
+
+async def test_a_store_with_forks_is_sound(open_host: Opening) -> None:
+    async with open_host(teacher()) as host:
+        run_id = await lesson(host)
+        await host.run("teacher", "and then?", session_id=(await host.fork(run_id)).session_id)
+        report = await verify(host.store)
+    assert report.ok, report
 
 
 async def test_a_fork_into_a_conversation_is_refused(open_host: Opening) -> None:
