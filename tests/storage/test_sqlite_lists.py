@@ -105,8 +105,8 @@ TRANSCRIPT = ("transcript_messages_seeded", "transcript_messages_appended")
         (None, ("usage",), "records_by_position (scope=? AND position>?"),
         ("r1", None, "records_by_run (run=? AND position>?"),
         ("r1", ("usage", *TRANSCRIPT), "records_by_run (run=? AND position>?"),
-        ("r1", TRANSCRIPT, "records_of_transcript (run=? AND position>?"),
-        ("r1", TRANSCRIPT[1:], "records_of_transcript (run=? AND position>?"),
+        ("r1", TRANSCRIPT, "records_by_run (run=? AND position>?"),
+        ("r1", TRANSCRIPT[1:], "records_by_run (run=? AND position>?"),
     ],
 )
 def test_records(

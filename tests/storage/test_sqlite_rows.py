@@ -1,6 +1,5 @@
-from actum.records.types import TRANSCRIPT_TYPES, RecordType
-from actum.storage.migrate import migrations
-from actum.storage.sqlite_rows import TRANSCRIPT_NUMBERS, TYPE_NUMBERS, packed, type_number
+from actum.records.types import RecordType
+from actum.storage.sqlite_rows import TYPE_NUMBERS, packed, type_number
 
 
 def test_every_type_has_a_number_of_its_own() -> None:
@@ -18,11 +17,6 @@ def test_the_numbers_that_stand_in_files_stay() -> None:
     ]
     assert [type_number(name) for name in known] == list(range(1, 24))
     assert type_number("x.own") == "x.own"
-
-
-def test_the_index_of_transcripts_names_their_types() -> None:
-    assert {TYPE_NUMBERS[name] for name in TRANSCRIPT_TYPES} == TRANSCRIPT_NUMBERS == {6, 7}
-    assert "WHERE type IN (6, 7)" in migrations("sqlite")[0].sql
 
 
 def test_packed_text_is_the_same_for_the_same_entries() -> None:

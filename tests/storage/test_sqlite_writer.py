@@ -209,7 +209,7 @@ class TestTheMachineFails:
 
     async def test_a_failing_statement_fails_its_command_alone(self, backend: SQLiteBackend, faults: Faults) -> None:
         def fail(tx: Transaction) -> str:
-            faults.fail("UPDATE scopes")
+            faults.fail("INSERT INTO records")
             return appending("b")(tx)
 
         answers = await Grouped(backend).run(appending("a"), fail, appending("c"))
@@ -217,7 +217,7 @@ class TestTheMachineFails:
         assert await stored(backend) == ["a", "c"]
 
     async def test_a_full_disk_in_mid_group(self, backend: SQLiteBackend, faults: Faults, path: Path) -> None:
-        faults.pages = path.stat().st_size // 8192 + 60  # noqa: ASYNC240 - a look at a small file
+        faults.pages = path.stat().st_size // 4096 + 60  # noqa: ASYNC240 - a look at a small file
         works = [appending(f"k{i}", payload=b'"%s"' % (b"x" * size)) for i, size in enumerate((9, 9, 10**6, 9))]
         answers = await Grouped(backend).run(*works)
         kept = [answer for answer in answers if isinstance(answer, str)]

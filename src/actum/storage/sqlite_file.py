@@ -24,7 +24,7 @@ BUSY_TIMEOUT_S: Final = 10.0
 _MAGIC: Final = b"SQLite format 3\0"
 _STATEMENTS_KEPT: Final = 256
 # Rows of a few hundred bytes leave less of a large page empty; a still larger one would make each commit dearer.
-_PAGE_BYTES: Final = 8192
+_PAGE_BYTES: Final = 4096
 _MIGRATIONS: Final = (
     "CREATE TABLE IF NOT EXISTS migrations "
     "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL) STRICT"

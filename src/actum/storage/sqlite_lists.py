@@ -9,7 +9,7 @@ from actum.base.clock import to_millis
 from actum.lifecycle.change import RunRow, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.storage.backend import RunQuery, SessionQuery
-from actum.storage.sqlite_rows import RUN_COLUMNS, SESSION_COLUMNS, Row, run_of, session_of
+from actum.storage.sqlite_rows import LAST_POSITION, RUN_COLUMNS, SESSION_COLUMNS, Row, run_of, session_of
 
 Statement = tuple[str, list[str | int]]
 
@@ -19,13 +19,13 @@ _COUNTED: Final[dict[CountBy, str]] = {
     "tenant": "r.tenant",
     "session_id": "s.session_id",
 }
-_BEHIND: Final = """
-SELECT s.session_id, s.root_run_id, ifnull(d.position, 0), s.position
+_BEHIND: Final = f"""
+SELECT s.session_id, s.root_run_id, ifnull(d.position, 0), {LAST_POSITION} AS last
 FROM scopes AS s
 LEFT JOIN consumers AS d ON d.consumer = ? AND d.scope = s.scope
 LEFT JOIN sessions AS e ON e.scope = s.scope
 LEFT JOIN runs AS r ON r.run_id = s.root_run_id
-WHERE s.position > ifnull(d.position, 0) AND (? IS NULL OR ? = ifnull(e.tenant, r.tenant))
+WHERE last > ifnull(d.position, 0) AND (? IS NULL OR ? = ifnull(e.tenant, r.tenant))
 ORDER BY s.scope LIMIT ?
 """
 
@@ -90,7 +90,7 @@ def runs_of(connection: sqlite3.Connection, query: RunQuery) -> tuple[RunRow, ..
 
 
 def _place(row: Row) -> tuple[int, str]:
-    return row[17], row[5]
+    return row[16], row[4]
 
 
 def run_statements(query: RunQuery) -> Iterator[Statement]:

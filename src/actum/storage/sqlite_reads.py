@@ -10,10 +10,10 @@ from actum.records.record import Record
 from actum.storage.backend import RecordQuery, Slice
 from actum.storage.slices import slice_of
 from actum.storage.sqlite_rows import (
+    LAST_POSITION,
     RECORD_COLUMNS,
     RUN_COLUMNS,
     SESSION_COLUMNS,
-    TRANSCRIPT_NUMBERS,
     Row,
     digest_of,
     record_of,
@@ -23,12 +23,12 @@ from actum.storage.sqlite_rows import (
 )
 
 _RUN: Final = (
-    f"SELECT {RUN_COLUMNS}, {SESSION_COLUMNS} FROM runs AS r JOIN scopes AS s ON s.scope = r.scope "  # noqa: S608 - names of columns, written here
+    f"SELECT {RUN_COLUMNS}, {LAST_POSITION}, {SESSION_COLUMNS} FROM runs AS r JOIN scopes AS s ON s.scope = r.scope "  # noqa: S608 - names of columns, written here
     "LEFT JOIN sessions AS e ON e.scope = r.scope WHERE r.run_id = ?"
 )
 _RUN_WIDTH: Final = RUN_COLUMNS.count(",") + 1
 _SESSION: Final = (
-    f"SELECT s.scope, s.position, {SESSION_COLUMNS} FROM scopes AS s JOIN sessions AS e ON e.scope = s.scope "  # noqa: S608 - as above
+    f"SELECT {LAST_POSITION}, {SESSION_COLUMNS} FROM scopes AS s JOIN sessions AS e ON e.scope = s.scope "  # noqa: S608 - as above
     "WHERE s.session_id = ?"
 )
 _RECORD: Final = f"SELECT {RECORD_COLUMNS} FROM records AS c WHERE c.run = ? AND c.event_key = ?"  # noqa: S608 - as above
@@ -64,9 +64,9 @@ class SQLiteFacts:
         found = run_of(row[:_RUN_WIDTH])
         self._runs[run_id] = found
         self._numbers[run_id] = row[0], row[1]
-        self._positions[row[2], row[3]] = row[4]
+        self._positions[row[2], row[3]] = row[_RUN_WIDTH]
         if row[2] is not None:
-            self._sessions[row[2]] = row[_RUN_WIDTH:]
+            self._sessions[row[2]] = row[_RUN_WIDTH + 1 :]
         return found
 
     def session(self, session_id: str) -> Found | None:
@@ -77,8 +77,8 @@ class SQLiteFacts:
         row = self._connection.execute(_SESSION, (session_id,)).fetchone()
         if row is None:
             return self._tombstone("session", session_id)
-        self._positions[session_id, None] = row[1]
-        return session_of(row[2:])
+        self._positions[session_id, None] = row[0]
+        return session_of(row[1:])
 
     def position(self, scope: Scope) -> int:
         """The scope's last position; 0 for a scope that is not there."""
@@ -141,9 +141,9 @@ class SQLiteFacts:
 def scope_row(connection: sqlite3.Connection, scope: Scope) -> tuple[int, int] | None:
     """The scope's integer and its last position."""
     row: tuple[int, int] | None = connection.execute(
-        "SELECT scope, position FROM scopes WHERE session_id = ?"
+        f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE session_id = ?"
         if scope.session_id is not None
-        else "SELECT scope, position FROM scopes WHERE root_run_id = ?",
+        else f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE root_run_id = ?",
         (scope.session_id if scope.session_id is not None else scope.root_run_id,),
     ).fetchone()
     return row
@@ -182,9 +182,6 @@ def record_statement(query: RecordQuery, scope: int) -> tuple[str, list[int | st
         values.extend((query.run_id, scope))
     if query.types is not None:
         numbers = [type_number(name) for name in dict.fromkeys(query.types)]
-        if query.run_id is not None and numbers and TRANSCRIPT_NUMBERS.issuperset(numbers):
-            index = "records_of_transcript"
-            terms.append("c.type IN (6, 7)")
         terms.append(f"c.type IN ({', '.join('?' * len(numbers))})")
         values.extend(numbers)
     order = "DESC" if query.backwards else "ASC"

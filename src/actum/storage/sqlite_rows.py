@@ -9,7 +9,7 @@ from actum.base.clock import from_millis, to_millis
 from actum.lifecycle.change import Placed, RunRow, SessionRow
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, StartOutcome
 from actum.records.record import HistoryRef, Record, record_id, scope_digest
-from actum.records.types import TRANSCRIPT_TYPES, RecordType
+from actum.records.types import RecordType
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -40,18 +40,19 @@ TYPE_NUMBERS: Final[dict[str, int]] = {
     RecordType.USAGE: 23,
 }
 _TYPE_NAMES: Final[dict[int, str]] = {number: str(name) for name, number in TYPE_NUMBERS.items()}
-TRANSCRIPT_NUMBERS: Final = frozenset(TYPE_NUMBERS[name] for name in TRANSCRIPT_TYPES)
 
 _RUN_STATUS: Final = {status.value: status for status in RunStatus}
 _SESSION_STATUS: Final = {status.value: status for status in SessionStatus}
 _OUTCOME: Final = {outcome.value: outcome for outcome in StartOutcome}
 
 RUN_COLUMNS: Final = (
-    "r.run, r.scope, s.session_id, s.root_run_id, s.position, "
+    "r.run, r.scope, s.session_id, s.root_run_id, "
     "r.run_id, r.agent_id, r.tenant, r.parent_run_id, r.tool_call_id, r.predecessor_run_id, r.successor_run_id, "
     "r.chain_id, r.history_run_id, r.history_through, r.status, r.start_outcome, r.started, r.ended, r.end_position, "
     "r.updated, r.labels, r.cancellation_reason, r.owner, r.start_key, r.link_key, r.cancel_key, r.end_key, r.awaiting"
 )
+# The last position of the scope `s`.
+LAST_POSITION: Final = "ifnull((SELECT max(position) FROM records WHERE scope = s.scope), 0)"
 SESSION_COLUMNS: Final = (
     "e.tenant, e.status, e.created, e.ended, e.metadata, e.head_run_id, e.created_digest, e.session_id"
 )
@@ -80,9 +81,9 @@ def type_number(name: str) -> int | str:
 def run_of(row: Row) -> RunRow:
     """A row of RUN_COLUMNS as a value."""
     session_id, root_run_id = row[2:4]
-    run_id, agent_id, tenant, parent_run_id, tool_call_id, predecessor_run_id, successor_run_id, chain_id = row[5:13]
-    history_run_id, history_through, status, outcome, started, ended, end_position, updated, labels = row[13:22]
-    cancellation_reason, owner, start_key, link_key, cancel_key, end_key, awaiting = row[22:]
+    run_id, agent_id, tenant, parent_run_id, tool_call_id, predecessor_run_id, successor_run_id, chain_id = row[4:12]
+    history_run_id, history_through, status, outcome, started, ended, end_position, updated, labels = row[12:21]
+    cancellation_reason, owner, start_key, link_key, cancel_key, end_key, awaiting = row[21:]
     started_at = from_millis(started)
     run = Run(
         run_id=run_id,

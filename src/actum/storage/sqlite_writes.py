@@ -131,7 +131,6 @@ class SQLiteWrites:
 
     def _records(self, change: Change) -> None:
         rows = []
-        scope = 0
         for placed in change.records:
             run, scope = self._run_number(placed.record.run_id)
             rows.append(record_values(placed, scope, run))
@@ -139,7 +138,6 @@ class SQLiteWrites:
             self._connection.execute(_INSERT_RECORD, rows[0])
         else:
             self._connection.executemany(_INSERT_RECORD, rows)
-        self._connection.execute("UPDATE scopes SET position = ? WHERE scope = ?", (change.records[-1].position, scope))
 
     def _run_number(self, run_id: str) -> tuple[int, int]:
         known = self._numbers.get(run_id)

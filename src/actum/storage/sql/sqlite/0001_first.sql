@@ -5,8 +5,7 @@
 CREATE TABLE scopes (
     scope INTEGER PRIMARY KEY,
     session_id TEXT,
-    root_run_id TEXT,
-    position INTEGER NOT NULL DEFAULT 0
+    root_run_id TEXT
 ) STRICT;
 CREATE UNIQUE INDEX scopes_by_session ON scopes (session_id) WHERE session_id IS NOT NULL;
 CREATE UNIQUE INDEX scopes_by_root ON scopes (root_run_id) WHERE root_run_id IS NOT NULL;
@@ -98,11 +97,11 @@ CREATE TABLE records (
     turn_id TEXT,
     payload BLOB NOT NULL
 ) STRICT;
+-- A scope's last position is the end of this index; a counter beside it would be one page more in every commit.
 CREATE UNIQUE INDEX records_by_position ON records (scope, position);
 CREATE UNIQUE INDEX records_by_key ON records (run, event_key);
-CREATE INDEX records_by_run ON records (run, position);
--- A transcript is read without its journal: 6 and 7 are transcript_messages_seeded and transcript_messages_appended.
-CREATE INDEX records_of_transcript ON records (run, position) WHERE type IN (6, 7);
+-- The type stands in the index, so that a transcript is read without touching the records of its journal.
+CREATE INDEX records_by_run ON records (run, position, type);
 
 CREATE TABLE checkpoints (
     run INTEGER PRIMARY KEY REFERENCES runs,
