@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from actum.base.errors import RunNotFound, RunNotRunning, SessionEnded
 from actum.lifecycle.states import RunStatus
+from actum.planning.planner import PlanInput
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
 from actum.testing.samples import at as seconds_after
-from tests.support.frail import TurnBackend, Turnstile
+from tests.support.frail import HeldBackend, TurnBackend, Turnstile, settled
 from tests.support.runlogs import RunLog, proven
 from tests.support.scenario import RUN, SESSION, WATCH_S, Cast, Gate, Waits, Worker, begun, request, uses
 from tests.support.worker_store import WorkerStore
@@ -133,7 +134,7 @@ def test_any_interleaving_comes_to_the_same(order: list[str]) -> None:
 
 
 def _with_c(order: str, at: int) -> Iterator[str]:
-    """In the order of these letters, over and over, and from this call on with C, who stops the run, before all."""
+    """In the order of these letters, over and over; at this call C, who stops the run, goes before all."""
     return chain((order[i % len(order)] for i in range(at)), repeat("C", 12), (x for _ in repeat(None) for x in order))
 
 
@@ -163,6 +164,69 @@ async def test_a_cancellation_at_any_call_leaves_no_call_open(order: str) -> Non
             break
     # Whose cancellation came in the very moment of its last write may still complete.
     assert {(RunStatus.CANCELED, "user_stop"), (RunStatus.COMPLETED, None)} <= ends
+
+
+@pytest.mark.parametrize("plan", ["calls", "answer", "error"])
+async def test_a_plan_that_slips_in_before_an_end_is_seen_by_it(plan: str) -> None:
+    store = await begun(backend := MemoryBackend())
+    said, status = {
+        "calls": (uses("a"), RunStatus.CANCELED),
+        "answer": ("done", RunStatus.COMPLETED),
+        "error": (ValueError("no"), RunStatus.FAILED),
+    }[plan]
+    gate = Gate(said)
+    cast = Cast(lambda _: gate.passed()).returns("a")
+    backends = HeldBackend(backend), HeldBackend(backend)
+    first, second = (Worker(WorkerStore(LocalStore(each)), cast) for each in backends)
+    # The first worker will store its plan, and then be slow: it does not come to its own end in time.
+    slow = backends[0].hold_write(3)
+    await first.engine.accept(request())
+    await gate.reached.wait()
+    await Worker(store, cast).runtime.cancel_run(RUN, "user_stop")
+    # The second worker finds the start, then the cancellation, and is about to store an end with nothing to close.
+    ending = backends[1].hold_write(2)
+    await second.engine.accept(request())
+    await ending.reached.wait()
+    gate.opened.set()
+    await settled()
+    ending.opened.set()
+    await second.runtime.output(RUN)
+    log = await proven(store, RUN)
+    assert log.run.status is status
+    slow.opened.set()
+    await first.runtime.output(RUN)
+    assert await proven(store, RUN) == log
+    assert cast.ran == {}
+    for worker in (first, second):
+        await worker.runtime.close()
+
+
+async def test_a_plan_that_slips_in_before_a_failure_is_the_plan() -> None:
+    store = await begun(backend := MemoryBackend())
+    plans = iter([uses("a"), ValueError("the model is gone"), "done"])
+
+    async def thinks(_: PlanInput) -> object:
+        return next(plans)
+
+    cast = Cast(thinks).returns("a")
+    backends = HeldBackend(backend), HeldBackend(backend)
+    first, second = (Worker(WorkerStore(LocalStore(each)), cast) for each in backends)
+    # Both plans wait at the store: that of the first worker, and the failure of the second one's planner.
+    writes = [each.hold_write(2) for each in backends]
+    slow = backends[0].hold_write(3)
+    for worker, write in zip((first, second), writes, strict=True):
+        await worker.engine.accept(request())
+        await write.reached.wait()
+    for write in writes:
+        write.opened.set()
+        await settled()
+    slow.opened.set()
+    for worker in (first, second):
+        await worker.runtime.output(RUN)
+        await worker.runtime.close()
+    log = await proven(store, RUN)
+    assert log.run.status is RunStatus.COMPLETED
+    assert log.messages[-1].text == "done"
 
 
 @pytest.mark.slow

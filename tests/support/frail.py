@@ -17,6 +17,23 @@ from actum.storage.owners import Owners
 T = TypeVar("T")
 
 
+class Gate:
+    """A place where something waits until the test opens it."""
+
+    def __init__(self, value: object = None) -> None:
+        self.value = value
+        self.reached = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def passed(self) -> object:
+        """Waits here; the gate's value, or its error."""
+        self.reached.set()
+        await self.opened.wait()
+        if isinstance(self.value, BaseException):
+            raise self.value
+        return self.value
+
+
 class MortalBackend:
     """A backend that dies at its call number `dies_at`, counted from 1: before it is carried out, or `after`."""
 
@@ -97,6 +114,39 @@ class AwayBackend:
             self.away -= 1
             self.refused += 1
             raise StoreUnavailable(reason="a fault on cue")
+
+
+class HeldBackend:
+    """A backend that holds chosen writes until the test opens their gates."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._gates: dict[int, Gate] = {}
+        self.writes = 0
+
+    def hold_write(self, number: int) -> Gate:
+        """The gate before the write of this number, counted from 1."""
+        return self._gates.setdefault(number, Gate())
+
+    @property
+    def owners(self) -> Owners:
+        """Who holds owner ids."""
+        return self._backend.owners
+
+    async def write(self, work: Callable[[Transaction], T], size: int) -> T:
+        """The write, once its gate is open."""
+        self.writes += 1
+        gate = self._gates.get(self.writes)
+        if gate is not None:
+            await gate.passed()
+        return await self._backend.write(work, size)
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """The read, at once."""
+        return await self._backend.read(work)
+
+    async def close(self) -> None:
+        """The backend inside is others' too."""
 
 
 @dataclass(eq=False)

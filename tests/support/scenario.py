@@ -24,6 +24,22 @@ from actum.testing.samples import T0
 from actum.testing.script import ManualClock
 from actum.tools.define import tool
 from actum.tools.spec import ToolContext, ToolSpec
+from tests.support.frail import Gate
+
+__all__ = [
+    "AGENT",
+    "RUN",
+    "SESSION",
+    "WATCH_S",
+    "Cast",
+    "Gate",
+    "Waits",
+    "Worker",
+    "begun",
+    "playing",
+    "request",
+    "uses",
+]
 
 AGENT = "helper"
 SESSION = "s1"
@@ -33,23 +49,6 @@ WATCH_S = 1000.0
 
 Plan: TypeAlias = "str | Message | PlanResult | BaseException | object"
 PlanStep: TypeAlias = "Plan | Callable[[PlanInput], Awaitable[Plan]]"
-
-
-class Gate:
-    """A place where something waits until the test opens it."""
-
-    def __init__(self, value: object = None) -> None:
-        self.value = value
-        self.reached = asyncio.Event()
-        self.opened = asyncio.Event()
-
-    async def passed(self) -> object:
-        """Waits here; the gate's value, or its error."""
-        self.reached.set()
-        await self.opened.wait()
-        if isinstance(self.value, BaseException):
-            raise self.value
-        return self.value
 
 
 def uses(*names: str) -> Message:
