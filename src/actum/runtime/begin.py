@@ -1,6 +1,6 @@
 """The first step: the start, with all that recovery needs, in one write."""
 
-from actum.base.errors import NotFound, RunConflict
+from actum.base.errors import NotFound, RecordConflict, RunConflict
 from actum.lifecycle.commands import OneShotRunStart, RootRunStart, RunStart, Started
 from actum.lifecycle.states import SESSION_ENDED, RunStatus
 from actum.loop import keys
@@ -17,9 +17,12 @@ async def begin(store: Store, request: RunRequest) -> Begun:
     """Stores the start. A run that was started by the same request before is that run; another one is RunConflict."""
     try:
         started = await _start(store, request)
-    except RunConflict:
-        if await stored_digest(store, request.run_id) != request.request_digest:
+    except (RunConflict, RecordConflict) as error:
+        stored = await stored_digest(store, request.run_id)
+        if stored is None:
             raise
+        if stored != request.request_digest:
+            raise RunConflict(run_id=request.run_id, field="request") from error
         run = await store.load_run(request.run_id)
         return Begun(ended=None if run.status is RunStatus.RUNNING else run.status)
     ended = None if started.run.status is RunStatus.RUNNING else started.run.status
