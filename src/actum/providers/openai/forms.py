@@ -15,8 +15,12 @@ def image_url(part: ImagePart) -> str | None:
     """The image as an address; None when its own address is none that OpenAI reads."""
     if part.bytes is not None:
         return data_url(f"image/{part.format}", part.bytes)
-    uri = part.uri or ""
-    return uri if uri.lower().startswith(("https://", "http://", "data:image/")) else None
+    return part.uri if is_web(part.uri) or (part.uri or "").lower().startswith("data:image/") else None
+
+
+def is_web(uri: str | None) -> bool:
+    """Whether OpenAI can fetch what lies there."""
+    return uri is not None and uri.lower().startswith(("https://", "http://"))
 
 
 def data_url(kind: str, data: bytes) -> str:

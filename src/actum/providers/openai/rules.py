@@ -35,3 +35,26 @@ CHAT_RULES: Final[PartRules] = {
     PartForm.RESULT_PDF: PartRule("the same, the file in the user message", Fate.MAPPED),
     PartForm.CACHE_CHECKPOINT: PartRule("nothing: OpenAI caches by itself", Fate.LEFT_OUT),
 }
+
+RESPONSES_RULES: Final[PartRules] = {
+    **CHAT_RULES,
+    PartForm.SYSTEM: PartRule("a `system` message"),
+    PartForm.TEXT: PartRule("a message of its own, or an `input_text` block of a user message"),
+    PartForm.THINKING: PartRule("the `reasoning` item that it was: id, summaries, encrypted content"),
+    PartForm.REDACTED_THINKING: PartRule("nothing: OpenAI makes none", Fate.LEFT_OUT),
+    PartForm.FOREIGN_THINKING: PartRule("nothing", Fate.LEFT_OUT),
+    PartForm.IMAGE_BYTES: PartRule("`input_image` with the bytes as a data address; `metadata.detail` as `detail`"),
+    PartForm.IMAGE_URI: PartRule("`input_image` (http, https, data)"),
+    PartForm.PDF_BYTES: PartRule("`input_file` with its name; its context as text before it"),
+    PartForm.PDF_URI: PartRule("`input_file` with `file_url` (http, https)"),
+    PartForm.TEXT_DOCUMENT: PartRule("`input_text` blocks: its name and context, then its text", Fate.MAPPED),
+    PartForm.CHUNKED_DOCUMENT: PartRule("`input_text` blocks: its name and context, then one a chunk", Fate.MAPPED),
+    PartForm.TEXT_FILE: PartRule("`input_text` blocks: its name and context, then its text", Fate.MAPPED),
+    PartForm.TOOL_USE: PartRule("a `function_call` item, its `arguments` as the model spelled them"),
+    PartForm.RESULT_TEXT: PartRule("a `function_call_output` item"),
+    PartForm.RESULT_JSON: PartRule("a `function_call_output` item with its JSON text"),
+    PartForm.RESULT_EMPTY: PartRule("a `function_call_output` item `(no content)`", Fate.MAPPED),
+    PartForm.RESULT_ERROR: PartRule('a `function_call_output` item `{"error": ...}`', Fate.MAPPED),
+    PartForm.RESULT_IMAGE: PartRule("a `function_call_output` item of its text and an `input_image`"),
+    PartForm.RESULT_PDF: PartRule("a `function_call_output` item of its text and an `input_file`"),
+}
