@@ -92,7 +92,9 @@ class _RunDelta:
     events: list[MemoryEvent] = field(default_factory=list)
 
 
-async def deliver_events(log: RunLog, memory: MemoryStore, *, consumer: str = CONSUMER, limit: int = PAGE_ITEMS) -> Delivered:
+async def deliver_events(
+    log: RunLog, memory: MemoryStore, *, consumer: str = CONSUMER, limit: int = PAGE_ITEMS
+) -> Delivered:
     """Brings the event history up to the run log, over at most `limit` scopes that are behind.
 
     Call it after runs have ended, on a timer, at a start: whenever, and from as many processes as there are. A scope

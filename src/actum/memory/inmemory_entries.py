@@ -23,7 +23,7 @@ from actum.memory.entries import (
     written_by,
 )
 from actum.memory.search import DEPTH, Embedder, fuse, nearest, ranked_by_words, unit_vectors
-from actum.memory.terms import entry_text, query_terms, terms
+from actum.memory.terms import entry_text, telling_terms, terms
 from actum.records.record import Page
 
 
@@ -132,7 +132,7 @@ class InMemoryEntryStore(EntryStore):
         here = self._scopes.get(scope_key) or _Scope()
         present = {each.key: each for each in here.all_present(self._clock.now())}
         said = {key: Counter(terms(entry_text(key, each.value))) for key, each in present.items()}
-        worded = [key for key, _ in ranked_by_words(query_terms(asked), said)][: max(DEPTH, count)]
+        worded = [key for key, _ in ranked_by_words(telling_terms(asked), said)][: max(DEPTH, count)]
         if vector:
             vectors = ((key, here.vectors[key]) for key in present if key in here.vectors)
             near = nearest(vector, vectors, max(DEPTH, count))

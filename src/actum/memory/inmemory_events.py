@@ -12,7 +12,7 @@ from actum.memory.arguments import EventSearch, RunKey, checked_events, forgotte
 from actum.memory.contract import FOUND_DEFAULT, MemoryStore
 from actum.memory.events import FoundEvent, MemoryEvent, Snapshot, messages_of
 from actum.memory.search import ranked_by_words
-from actum.memory.terms import query_terms, terms
+from actum.memory.terms import asked_terms, terms
 from actum.messages.message import Message
 
 
@@ -104,7 +104,7 @@ class InMemoryMemoryStore(MemoryStore):
             limit=limit,
             tenant=tenant,
         )
-        wanted = query_terms(asked.text)
+        wanted = asked_terms(asked.text)
         if not wanted:
             return ()
         spoken = {

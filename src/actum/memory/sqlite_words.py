@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from actum.memory.terms import query_terms, terms
+from actum.memory.terms import asked_terms, telling_terms, terms
 
 Index: TypeAlias = Literal["memory_event_words", "memory_entry_words"]
 
@@ -29,8 +29,8 @@ def drop_words(connection: sqlite3.Connection, index: Index, row: int, secret: s
 
 
 def asked_for(secret: str, query: str, *, every: bool) -> str | None:
-    """The match expression for a query: all its telling words, or any of them; None when it has no word."""
-    asked = query_terms(query)
+    """The match expression for a query: every word of it, or any that tells something; None when it has no word."""
+    asked = asked_terms(query) if every else telling_terms(query)
     return _digests(secret, asked, " " if every else " OR ") if asked else None
 
 

@@ -34,9 +34,14 @@ def terms(text: str) -> list[str]:
     return [term for run in _RUN.findall(folded) for term in _terms_of(run)]
 
 
-def query_terms(text: str) -> list[str]:
-    """The different words of a query that tell something; all of them when none does."""
-    asked = list(dict.fromkeys(terms(text)))
+def asked_terms(text: str) -> list[str]:
+    """The different words of a text, in order."""
+    return list(dict.fromkeys(terms(text)))
+
+
+def telling_terms(text: str) -> list[str]:
+    """The different words of a question that tell something; all of them when none does."""
+    asked = asked_terms(text)
     return [term for term in asked if term not in _common()] or asked
 
 
