@@ -79,7 +79,11 @@ class MortalBackend:
 
 
 class AwayBackend:
-    """A backend that is not reachable while `away` is above 0: each call takes one off. `lost`: it did its work."""
+    """A backend that is not reachable while `away` is above 0: each call takes one off.
+
+    With `lost` a write is carried out and only its answer does not arrive. From write `away_from` on (counted from 1),
+    three calls meet it away.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -87,6 +91,8 @@ class AwayBackend:
         self.lost = False
         self.reads_too = True
         self.refused = 0
+        self.away_from = 0
+        self._writes = 0
 
     @property
     def owners(self) -> Owners:
@@ -95,6 +101,9 @@ class AwayBackend:
 
     async def write(self, work: Callable[[Transaction], T], size: int) -> T:
         """The write, unless it is away."""
+        self._writes += 1
+        if self._writes == self.away_from:
+            self.away = 3
         if self.away and self.lost:
             await self._backend.write(work, size)
         self._refuse()

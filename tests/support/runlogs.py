@@ -11,7 +11,7 @@ from actum.records.record import Record
 from actum.records.types import RecordType
 from actum.runtime.transcripts import build_messages_from_run_log
 from actum.storage.contract import OwnedStore, Store
-from actum.testing.history import findings, read_everything
+from actum.testing.history import all_items, findings, read_everything
 from actum.transcript.delta import check_prefix
 from actum.transcript.replay import replay_run_log_events
 from actum.transcript.validate import open_calls, validate_planner_transcript
@@ -44,10 +44,9 @@ class RunLog:
 async def log_of(store: Store, run_id: str) -> RunLog:
     """The run as the store has it."""
     run = await store.load_run(run_id)
-    page = await store.list_run_records(run_id, limit=1000)
-    assert not page.more
+    records = await all_items(lambda *, cursor: store.list_run_records(run_id, cursor=cursor, limit=1000))
     before = await build_messages_from_run_log(store, run.history.run_id) if run.history is not None else ()
-    return RunLog(run, page.items, await build_messages_from_run_log(store, run_id), before)
+    return RunLog(run, records, await build_messages_from_run_log(store, run_id), before)
 
 
 async def proven(store: OwnedStore, run_id: str) -> RunLog:

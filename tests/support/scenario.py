@@ -104,6 +104,16 @@ class Cast:
         self._tools.append(tool(name=name, **options)(act))
         return self
 
+    def takes(self, function: Callable[..., object]) -> "Cast":
+        """A plain function as a tool, which is not counted."""
+        self._tools.append(tool(function))
+        return self
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools so far."""
+        return tuple(self._tools)
+
     def agent(self, history: HistoryPolicy | None = None) -> Agent:
         """The agent of the story."""
         return Agent(AGENT, planner=self, tools=self._tools, history=history)
