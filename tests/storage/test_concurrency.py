@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import ExitStack
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from actum.storage.contract import OwnedStore
 from actum.storage.opening import open_store
 from actum.testing import samples
 from actum.testing.contract import scenes
-from actum.testing.history import Kept, findings, lost, outcome, pages, read_everything
+from actum.testing.history import Kept, findings, lost, outcome, read_everything
 from tests.support.store_writers import append_shared, hold_owner, kill, process, write_runs
 from tests.support.waiting import wait_until
 
@@ -181,7 +182,7 @@ async def test_closing_waits_for_what_was_accepted(url: str) -> None:
 def test_four_processes_and_a_reader_on_one_new_file(url: str) -> None:
     with ExitStack() as stack:
         children = [stack.enter_context(process(write_runs, url, worker, 5, 25)) for worker in range(4)]
-        seen = asyncio.run(_follow(url, ends=20))
+        seen = asyncio.run(_follow(url, children))
         for child in children:
             child.join()
             assert child.exitcode == 0
@@ -239,19 +240,17 @@ async def _read(url: str) -> Kept:
         return await read_everything(store)
 
 
-async def _follow(url: str, ends: int) -> list[str]:
-    """Pages the session, coming back again and again, until this many runs have ended."""
+async def _follow(url: str, writers: list[BaseProcess]) -> list[str]:
+    """Pages the session, coming back again and again until the writers are done, and then to its end."""
     seen: list[str] = []
     cursor: str | None = None
     async with open_store(url) as store:
         await scenes.session(store)
-        while ends > 0:
+        writing, more = True, True
+        while writing or more:
+            # Asked before the page is read: what is written before a writer's end is on a later page.
+            writing = any(each.is_alive() for each in writers)
             page = await store.list_session_run_records("s1", cursor=cursor, limit=17)
             seen += [each.id for each in page.items]
-            ends -= sum(each.type == "run_completed" for each in page.items)
-            cursor = page.cursor
-        async for page in pages(
-            lambda *, cursor, last=cursor: store.list_session_run_records("s1", cursor=cursor or last)
-        ):
-            seen += [each.id for each in page.items]
+            cursor, more = page.cursor, page.more
     return seen

@@ -61,11 +61,14 @@ class DeliveryPromises:
     async def test_a_purged_scope_is_behind_no_more(self, store: OwnedStore) -> None:
         await scenes.ended(store)
         await scenes.end(store, await scenes.one_shot(store, "o1"))
-        await store.advance("mail", 1, session_id="s1")
+        await scenes.running(store, "r2", "s2")
+        for session_id in ("s1", "s2"):
+            await store.advance("mail", 1, session_id=session_id)
         await scenes.over(store)
         await store.purge_session("s1")
         await store.purge_one_shot("o1")
         assert await store.scopes_behind("mail") == ()
+        assert await store.scopes_behind("search") == (c.ScopeBehind(session_id="s2", position=0, last=1),)
 
     async def test_a_scope_that_is_not_there_is_not_handled(self, store: OwnedStore) -> None:
         await scenes.running(store)

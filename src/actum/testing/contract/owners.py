@@ -37,6 +37,14 @@ class TakeRunPromises:
         assert await store.take_run("r1", "owner-2", "owner-1") == c.Taken(taken=True, owner="owner-2")
         assert (await store.load_run("r1")).owner == "owner-2"
 
+    async def test_a_lost_answer_is_given_again(self, store: OwnedStore) -> None:
+        await scenes.running(store)
+        for owner, expected in (("owner-1", None), ("owner-2", "owner-1")):
+            first = await store.take_run("r1", owner, expected)
+            async with unchanged(store):
+                assert await store.take_run("r1", owner, expected) == first
+            assert first.taken
+
     async def test_nobody_is_not_somebody(self, store: OwnedStore) -> None:
         await scenes.running(store)
         async with unchanged(store):

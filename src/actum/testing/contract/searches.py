@@ -75,6 +75,22 @@ class SessionListPromises:
         await store.create_session("s2", samples.at(2))
         assert [each.session_id for each in (await store.list_sessions(cursor=again.cursor)).items] == ["s2"]
 
+    async def test_a_list_of_nothing_gives_a_cursor_too(self, store: OwnedStore) -> None:
+        empty = await store.list_sessions(status=SessionStatus.ACTIVE)
+        runs = await store.find_runs()
+        assert (empty.items, empty.more, runs.items, runs.more) == ((), False, (), False)
+        run = await scenes.running(store)
+        later = await store.list_sessions(status=SessionStatus.ACTIVE, cursor=empty.cursor)
+        assert [each.session_id for each in later.items] == ["s1"]
+        assert (await store.find_runs(cursor=runs.cursor)).items == (run,)
+        for call in (
+            lambda: store.list_sessions(cursor=empty.cursor),
+            lambda: store.list_sessions(cursor=runs.cursor),
+            lambda: store.find_runs(cursor=empty.cursor),
+        ):
+            async with refused(store, InvalidCursor):
+                await call()
+
     @pytest.mark.parametrize("cursor", ["", "x", "e30=", "W10=", "bnVsbA==", "é", "A" * 5000, "0123456789abcdef-1"])
     async def test_a_cursor_of_no_form_is_refused(self, store: OwnedStore, cursor: str) -> None:
         await scenes.running(store)
