@@ -1,6 +1,7 @@
 """The project as a shape test sees it: its files, their text and their syntax trees."""
 
 import ast
+import os
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -16,8 +17,16 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def python_files(*folders: Path) -> list[Path]:
-    """Every Python file under the folders, in the order of their paths; a folder that is not there has none."""
-    return sorted(path for folder in folders for path in folder.rglob("*.py"))
+    """Every Python file under the folders, in the order of their paths, without environments and other hidden folders.
+
+    A folder that is not there has none.
+    """
+    found: list[Path] = []
+    for folder in folders:
+        for here, inside, names in os.walk(folder):
+            inside[:] = [name for name in inside if not name.startswith((".", "__pycache__"))]
+            found += [Path(here, name) for name in names if name.endswith(".py")]
+    return sorted(found)
 
 
 def name_of(path: Path) -> str:
