@@ -23,7 +23,7 @@ import re
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import ClassVar, Self
+from typing import ClassVar, Self, dataclass_transform
 
 from actum.base.limits import SHOWN_CHARS
 
@@ -50,6 +50,7 @@ def _revive(cls: type["ActumError"], values: Mapping[str, object]) -> "ActumErro
     return cls(**values)
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
 @dataclass(kw_only=True, eq=False, repr=False)
 class ActumError(Exception):
     """Something that Actum says no to."""
@@ -58,6 +59,7 @@ class ActumError(Exception):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
         cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __reduce__(self) -> tuple[object, tuple[type[Self], dict[str, object]]]:
@@ -89,28 +91,24 @@ class NotFound(ContractError):
     """Nothing has this id."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SessionNotFound(NotFound):
     """No session has this id; create it first, or check the id."""
 
     session_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RunNotFound(NotFound):
     """No run has this id; check the id, or list the session's runs."""
 
     run_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SuspensionNotFound(NotFound):
     """This run holds no checkpoint; only a suspended run does."""
 
     run_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RecordNotFound(NotFound):
     """This run has no record under this event key."""
 
@@ -121,35 +119,30 @@ class RecordNotFound(NotFound):
 # What is over, or not yet
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SessionEnded(ContractError):
     """The session has ended and takes no new work; create another session."""
 
     session_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SessionPurged(ContractError):
     """The session was purged; its id is never used again."""
 
     session_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RunPurged(ContractError):
     """The run was purged; its id is never used again."""
 
     run_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SessionActive(ContractError):
     """The session is still active; end it first."""
 
     session_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SessionBusy(ContractError):
     """The session's conversation is held by a run; wait for it, cancel it, or supersede it when it is suspended."""
 
@@ -158,14 +151,12 @@ class SessionBusy(ContractError):
     status: str = "running"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SessionArchived(ContractError):
     """The session is archived; restore it first."""
 
     session_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class HeadMoved(ContractError):
     """The conversation has gone on from another run; read the session's head again and decide anew."""
 
@@ -174,7 +165,6 @@ class HeadMoved(ContractError):
     given: str | None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RunNotRunning(ContractError):
     """The run has ended and takes nothing new."""
 
@@ -182,14 +172,12 @@ class RunNotRunning(ContractError):
     status: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RunBusy(ContractError):
     """A run of this tree is still running; wait for it or cancel it."""
 
     run_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class CancellationRequested(ContractError):
     """The run's cancellation is recorded; it may only come to its end."""
 
@@ -204,7 +192,6 @@ class Conflict(ContractError):
     """Another fact is stored already; the first one stays."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SessionConflict(Conflict):
     """A session with this id exists and differs in the named field."""
 
@@ -212,7 +199,6 @@ class SessionConflict(Conflict):
     field: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RunConflict(Conflict):
     """A run with this id was started by another start."""
 
@@ -220,7 +206,6 @@ class RunConflict(Conflict):
     field: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RecordConflict(Conflict):
     """Another record is stored under this event key."""
 
@@ -229,7 +214,6 @@ class RecordConflict(Conflict):
     field: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class CancellationConflict(Conflict):
     """The run's cancellation says otherwise; the first reason stays."""
 
@@ -238,7 +222,6 @@ class CancellationConflict(Conflict):
     given: str | None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SuspensionConflict(Conflict):
     """The run is suspended already, by another record or with another checkpoint."""
 
@@ -246,7 +229,6 @@ class SuspensionConflict(Conflict):
     field: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TerminalConflict(Conflict):
     """The run has ended already, by another record or with another status."""
 
@@ -255,7 +237,6 @@ class TerminalConflict(Conflict):
     field: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SuccessorConflict(Conflict):
     """The suspended run has its successor already."""
 
@@ -263,7 +244,6 @@ class SuccessorConflict(Conflict):
     successor_run_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class EntryConflict(Conflict):
     """The memory entry is at another version than expected; read it again and decide anew."""
 
@@ -277,7 +257,6 @@ class EntryConflict(Conflict):
 # What does not belong, or has no right form
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class OwnerMismatch(ContractError):
     """The named owner is not the owner of this run."""
 
@@ -287,7 +266,6 @@ class OwnerMismatch(ContractError):
     given: str | None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ContinuationRefused(ContractError):
     """This run cannot be continued so."""
 
@@ -295,7 +273,6 @@ class ContinuationRefused(ContractError):
     rule: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class HistoryRefused(ContractError):
     """This run cannot be the history of the new one."""
 
@@ -303,14 +280,12 @@ class HistoryRefused(ContractError):
     rule: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class AccessDenied(ContractError):
     """The caller may not do this."""
 
     action: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class InvalidValue(ContractError, ValueError):
     """A value breaks a rule; nothing was written."""
 
@@ -319,7 +294,6 @@ class InvalidValue(ContractError, ValueError):
     rule: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class InvalidCursor(ContractError):
     """The cursor is not one of this list; begin again without a cursor."""
 
@@ -327,7 +301,6 @@ class InvalidCursor(ContractError):
     rule: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TooLarge(ContractError):
     """A value is larger than its bound; nothing was written."""
 
@@ -337,7 +310,6 @@ class TooLarge(ContractError):
     unit: str = "bytes"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class VersionMismatch(ContractError):
     """The two sides speak different versions of the contract."""
 
@@ -348,14 +320,12 @@ class VersionMismatch(ContractError):
 # Beside the contract
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class StoreUnavailable(ActumError):
     """The store could not be reached or could not write; nothing was written, try again."""
 
     reason: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SchemaTooNew(ActumError):
     """The store was written by a newer Actum; update this one."""
 
@@ -363,7 +333,6 @@ class SchemaTooNew(ActumError):
     supported: int
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class NotAStore(ActumError):
     """This is no Actum store; nothing was changed."""
 
@@ -371,7 +340,6 @@ class NotAStore(ActumError):
     reason: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class MissingExtra(ActumError):
     """An optional part is not installed; install it with pip, for instance `pip install 'actum[openai]'`."""
 
@@ -379,7 +347,6 @@ class MissingExtra(ActumError):
     needed_for: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class DurableDataError(ActumError):
     """Stored bytes do not fit their type; the record is kept as it is."""
 
@@ -401,7 +368,6 @@ class Finding:
     tool_use_id: str | None = None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TranscriptError(ActumError):
     """The transcript breaks the law of its shape; it was not changed."""
 
@@ -418,21 +384,18 @@ class TranscriptError(ActumError):
         return "\n".join(["The transcript breaks the law of its shape:", *lines])
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RegistrationClosed(ActumError):
     """Agents and tools are registered before the first run."""
 
     name: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RunNotReady(ActumError):
     """The run has not come to its end; wait for it, or recover it where its process is gone."""
 
     run_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RunCorrupt(ActumError):
     """The run's records cannot be brought to one valid end."""
 
@@ -440,7 +403,6 @@ class RunCorrupt(ActumError):
     reason: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class StreamNotConfigured(ActumError):
     """This runtime requires a stream sink and the session has none."""
 
@@ -451,7 +413,6 @@ class AnswerError(ActumError):
     """An answer to a pending item was refused."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class UnknownItem(AnswerError):
     """No pending item has this id."""
 
@@ -459,7 +420,6 @@ class UnknownItem(AnswerError):
     item_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class AlreadyAnswered(AnswerError):
     """This item was answered before."""
 
@@ -467,7 +427,6 @@ class AlreadyAnswered(AnswerError):
     item_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class AnswerRefused(AnswerError):
     """This answer does not fit the item."""
 
@@ -476,7 +435,6 @@ class AnswerRefused(AnswerError):
     rule: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ApprovalExpired(AnswerError):
     """The approval came too late, or is no longer valid."""
 
@@ -484,7 +442,6 @@ class ApprovalExpired(AnswerError):
     item_id: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ModelError(ActumError):
     """The model's answer cannot be used."""
 
@@ -492,7 +449,6 @@ class ModelError(ActumError):
     message: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ProviderError(ModelError):
     """The provider refused or failed the call."""
 
