@@ -23,7 +23,7 @@ from actum.model.response import (
     UsageChunk,
 )
 from actum.runtime.agent import Agent
-from actum.stream.events import AssistantDelta, AssistantTurn, RunStreamEnd, ToolEnd, ToolStart, Workflow
+from actum.stream.events import AssistantDelta, AssistantTurn, RunStreamEnd, ToolEnd, ToolStart, WorkflowEvent
 from actum.stream.follow import Event
 from actum.testing.script import ScriptedModel, ScriptedPlanner
 from actum.tools.define import tool
@@ -272,7 +272,7 @@ async def test_history_that_a_caller_brings_is_not_told_as_news(open_host: Openi
 async def test_a_failed_run_says_why(open_host: Opening) -> None:
     async with open_host(Agent("p", planner=ScriptedPlanner([ValueError("no idea")]))) as host:
         seen = [event async for event in host.stream("p", "go")]
-    told = [event for event in seen if isinstance(event, Workflow)][-1]
+    told = [event for event in seen if isinstance(event, WorkflowEvent)][-1]
     assert told.status == "failed"
     assert told.failure is not None
     assert "no idea" in told.failure.message

@@ -73,7 +73,7 @@ class RecordedEvent(StreamEvent):
     timestamp: Instant
 
 
-class Workflow(RecordedEvent, tag_field="type", tag="workflow"):
+class WorkflowEvent(RecordedEvent, tag_field="type", tag="workflow"):
     """The run entered a phase, or came to its end: then the phase is its `status`."""
 
     phase: WorkflowPhase
@@ -89,7 +89,7 @@ class AssistantTurn(RecordedEvent, tag_field="type", tag="assistant_turn"):
     response_id: Identifier | None = None
 
 
-class Thinking(RecordedEvent, tag_field="type", tag="thinking"):
+class ThinkingEvent(RecordedEvent, tag_field="type", tag="thinking"):
     """The thinking in the turn that follows; without `text` where only its provider can read it."""
 
     text: str | None = None
@@ -120,7 +120,7 @@ class ToolEnd(RecordedEvent, tag_field="type", tag="tool_end"):
     duration_ms: Count = 0
 
 
-class InputRequested(RecordedEvent, tag_field="type", tag="input_requested"):
+class InputRequestedEvent(RecordedEvent, tag_field="type", tag="input_requested"):
     """The run asks for input."""
 
     item_id: Identifier
@@ -130,14 +130,14 @@ class InputRequested(RecordedEvent, tag_field="type", tag="input_requested"):
     data: dict[str, Json] | None = None
 
 
-class InputAnswered(RecordedEvent, tag_field="type", tag="input_answered"):
+class InputAnsweredEvent(RecordedEvent, tag_field="type", tag="input_answered"):
     """An item was answered; what the answer was is not said here."""
 
     item_id: Identifier
     by: Identifier | None = None
 
 
-class ToolAuthorization(RecordedEvent, tag_field="type", tag="tool_authorization"):
+class ToolAuthorizationEvent(RecordedEvent, tag_field="type", tag="tool_authorization"):
     """A person or rule allowed or denied one call."""
 
     tool_call_id: Identifier
@@ -145,7 +145,7 @@ class ToolAuthorization(RecordedEvent, tag_field="type", tag="tool_authorization
     by: Identifier
 
 
-class Usage(RecordedEvent, tag_field="type", tag="usage"):
+class UsageEvent(RecordedEvent, tag_field="type", tag="usage"):
     """Tokens of one model call; a missing count is unknown, not 0."""
 
     model: str
@@ -156,7 +156,7 @@ class Usage(RecordedEvent, tag_field="type", tag="usage"):
     step: Count
 
 
-class PromptRendered(RecordedEvent, tag_field="type", tag="prompt_rendered"):
+class PromptRenderedEvent(RecordedEvent, tag_field="type", tag="prompt_rendered"):
     """A prompt template was rendered."""
 
     prompt_id: Identifier
@@ -164,7 +164,7 @@ class PromptRendered(RecordedEvent, tag_field="type", tag="prompt_rendered"):
     scope: str | None = None
 
 
-class ChildRunLinked(RecordedEvent, tag_field="type", tag="child_run_linked"):
+class ChildRunLinkedEvent(RecordedEvent, tag_field="type", tag="child_run_linked"):
     """A tool use is answered by a child run, which has a stream of its own."""
 
     tool_name: Identifier
@@ -235,15 +235,15 @@ _LIFE: Final = (kinds.RunPhaseChanged, kinds.RunSuspended, kinds.RunCompleted, k
 def _life(record: Record, payload: object) -> Iterator[RecordedEvent]:
     match payload:
         case kinds.RunPhaseChanged(phase=phase):
-            yield _event(Workflow, record, phase=str(phase))
+            yield _event(WorkflowEvent, record, phase=str(phase))
         case kinds.RunSuspended():
-            yield _event(Workflow, record, phase="suspended", status="suspended")
+            yield _event(WorkflowEvent, record, phase="suspended", status="suspended")
             yield _event(RunStreamEnd, record, 1, status="suspended")
         case kinds.RunCompleted(status=status, failure=failure, cancellation=cancellation):
-            yield _event(Workflow, record, phase=status, status=status, failure=failure, cancellation=cancellation)
+            yield _event(WorkflowEvent, record, phase=status, status=status, failure=failure, cancellation=cancellation)
             yield _event(RunStreamEnd, record, 1, status=status)
         case kinds.ChildRunLinked():
-            yield _same(ChildRunLinked, record, payload)
+            yield _same(ChildRunLinkedEvent, record, payload)
         case _:
             pass
 
@@ -259,15 +259,15 @@ def _work(record: Record, payload: object) -> Iterator[RecordedEvent]:
         case kinds.ToolResultReceived():
             yield _same(ToolEnd, record, payload)
         case kinds.ToolAuthorization():
-            yield _same(ToolAuthorization, record, payload)
+            yield _same(ToolAuthorizationEvent, record, payload)
         case kinds.InputRequested():
-            yield _same(InputRequested, record, payload)
+            yield _same(InputRequestedEvent, record, payload)
         case kinds.InputAnswered():
-            yield _same(InputAnswered, record, payload)
+            yield _same(InputAnsweredEvent, record, payload)
         case kinds.PromptRendered():
-            yield _same(PromptRendered, record, payload)
+            yield _same(PromptRenderedEvent, record, payload)
         case kinds.UsageCounted():
-            yield _same(Usage, record, payload)
+            yield _same(UsageEvent, record, payload)
         case _:
             pass
 
@@ -279,7 +279,7 @@ def _turns(record: Record, appended: kinds.MessagesAppended) -> Iterator[Recorde
             continue
         for part in message.parts:
             if isinstance(part, ThinkingPart):
-                yield _event(Thinking, record, number, text=part.text)
+                yield _event(ThinkingEvent, record, number, text=part.text)
                 number += 1
         yield _event(AssistantTurn, record, number, message=message, response_id=appended.response_id)
         number += 1
