@@ -1,0 +1,286 @@
+"""The file of a memory: alone or beside a store, between processes, after erasures, and when it is no file of ours."""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from actum.base.errors import ActumError, NotAStore, SchemaTooNew, StoreUnavailable
+from actum.memory.entries import MemoryEntry, MemoryScope
+from actum.memory.events import EventType, MemoryEvent
+from actum.memory.opening import open_memory
+from actum.memory.search import HashEmbedder
+from actum.memory.sqlite_file import MemoryFile
+from actum.messages.message import user
+from actum.storage.opening import open_store
+from actum.testing import samples
+from actum.testing.samples import at
+from tests.support.programs import end_of, line_of, program
+
+SECRET = "xylophoneheron"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def readonly(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        yield connection
+
+
+def said(event_id: str, text: str) -> MemoryEvent:
+    return MemoryEvent(
+        event_id=event_id, type=EventType.USER_MESSAGE, at=at(0), message_id=event_id, message=user(text)
+    )
+
+
+def bytes_beside(path: Path) -> bytes:
+    """What is on the disk: the file and its log."""
+    return b"".join(each.read_bytes() for each in path.parent.glob(path.name + "*"))
+
+
+def content_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def exit_code_of(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+class TestOneFileWithTheStore:
+    @pytest.mark.parametrize("first", ["store", "memory"])
+    async def test_store_and_memory_come_in_either_order(self, path: Path, first: str) -> None:
+        url = f"sqlite:///{path}"
+        if first == "store":
+            async with open_store(url):
+                pass
+        async with open_memory(url) as memory, open_store(url) as store:
+            await store.create_session("s1", samples.T0)
+            await memory.entries.store(MemoryEntry.for_session("s1", key="theme", value="dark"))
+            await store.start_root_run(samples.root("r1", "s1"))
+            await memory.events.append_events("s1", "helper", "r1", [said("e1", "hello")])
+        async with open_store(url) as store, open_memory(url) as memory:
+            assert (await store.load_run("r1")).session_id == "s1"
+            assert await memory.entries.get(MemoryScope.SESSION, "s1", "theme") is not None
+            assert len(await memory.events.search("hello")) == 1
+
+    async def test_the_stores_schema_and_stamp_stay_as_they_are(self, path: Path) -> None:
+        async with open_store(f"sqlite:///{path}"):
+            pass
+        with closing(sqlite3.connect(path)) as connection:
+            names = "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'memory%' AND name NOT LIKE 'sqlite%'"
+            before = connection.execute(names).fetchall(), connection.execute("PRAGMA user_version").fetchone()
+        async with open_memory(f"sqlite:///{path}") as memory:
+            await memory.entries.store(MemoryEntry.for_session("s1", key="theme", value="dark"))
+        with closing(sqlite3.connect(path)) as connection:
+            after = connection.execute(names).fetchall(), connection.execute("PRAGMA user_version").fetchone()
+        assert after == before
+
+    async def test_both_write_side_by_side(self, path: Path) -> None:
+        url = f"sqlite:///{path}"
+        async with open_store(url) as store, open_memory(url) as memory:
+            await store.create_session("s1", samples.T0)
+            await asyncio.gather(
+                *(store.start_root_run(samples.root(f"r{n}", "s1")) for n in range(50)),
+                *(memory.entries.store(MemoryEntry.for_session("s1", key=f"k{n}", value=n)) for n in range(50)),
+            )
+            assert len((await store.list_runs("s1")).items) == 50
+            assert len((await memory.entries.list(MemoryScope.SESSION, "s1")).items) == 50
+
+
+class TestWhatIsNoMemory:
+    @pytest.mark.parametrize("content", [b"not a database at all", b"x"])
+    async def test_another_file_is_left_alone(self, path: Path, content: bytes) -> None:
+        await asyncio.to_thread(path.write_bytes, content)
+        with pytest.raises(NotAStore):
+            await MemoryFile.open(path)
+        assert content_of(path) == content
+
+    async def test_another_applications_database_is_left_alone(self, path: Path) -> None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE theirs (x)")
+        before = content_of(path)
+        with pytest.raises(NotAStore):
+            await MemoryFile.open(path)
+        assert content_of(path) == before
+
+    async def test_a_directory_and_a_place_that_is_not_there(self, path: Path) -> None:
+        with pytest.raises(NotAStore):
+            await MemoryFile.open(path.parent)
+        with pytest.raises(StoreUnavailable):
+            await MemoryFile.open(path / "nowhere" / "memory.db")
+
+    async def test_a_newer_schema_is_refused(self, path: Path) -> None:
+        await (await MemoryFile.open(path)).close()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("INSERT INTO memory_migrations VALUES (99, '0099_later.sql', 'x')")
+            connection.commit()
+        with pytest.raises(SchemaTooNew) as caught:
+            await MemoryFile.open(path)
+        assert caught.value.found == 99
+
+    async def test_a_schema_that_was_made_otherwise_is_refused(self, path: Path) -> None:
+        await (await MemoryFile.open(path)).close()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE memory_migrations SET digest = 'x'")
+            connection.commit()
+        with pytest.raises(NotAStore):
+            await MemoryFile.open(path)
+
+
+class TestErasing:
+    async def test_what_was_forgotten_is_in_no_byte_of_the_file(self, path: Path) -> None:
+        async with open_memory(f"sqlite:///{path}", embedder=HashEmbedder()) as memory:
+            await memory.events.append_events("s1", "helper", "r1", [said("e1", f"my {SECRET} word")])
+            await memory.entries.store(MemoryEntry.for_session("s1", key=SECRET, value="x"))
+            await memory.entries.store(MemoryEntry.for_session("s1", key=SECRET, value=f"{SECRET} again"))
+            await memory.entries.store(MemoryEntry.for_user("u1", key="word", value=SECRET))
+            assert SECRET.encode() in bytes_beside(path)
+            await memory.events.forget("s1")
+            await memory.entries.forget("s1")
+            await memory.entries.delete(MemoryScope.USER, "u1", "word")
+            assert SECRET.encode() not in bytes_beside(path)
+        assert SECRET.encode() not in bytes_beside(path)
+
+    async def test_no_row_of_a_forgotten_session_is_left(self, path: Path, request: pytest.FixtureRequest) -> None:
+        async with open_memory(f"sqlite:///{path}", embedder=HashEmbedder()) as memory:
+            for name in ("s1", "s2"):
+                await memory.events.append_events(name, "helper", f"{name}-r", [said("e1", "hello"), said("e2", "you")])
+                for n in range(3):
+                    await memory.entries.store(MemoryEntry.for_session(name, key="k", value=n))
+            await memory.events.forget("s1")
+            await memory.entries.forget("s1")
+        connection = request.getfixturevalue("readonly")
+        counts = {
+            table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - names of the test
+            for table in ("memory_runs", "memory_messages", "memory_events", "memory_entries", "memory_vectors")
+        }
+        assert counts == {
+            "memory_runs": 1,
+            "memory_messages": 2,
+            "memory_events": 2,
+            "memory_entries": 3,
+            "memory_vectors": 1,
+        }
+        forgotten = connection.execute("SELECT session_id FROM memory_groups WHERE forgotten").fetchall()
+        assert forgotten == [(None,)]
+        assert connection.execute("SELECT name, secret FROM memory_scopes WHERE forgotten").fetchall() == [(None, None)]
+
+    async def test_the_index_holds_no_words(self, path: Path, request: pytest.FixtureRequest) -> None:
+        async with open_memory(f"sqlite:///{path}") as memory:
+            await memory.entries.store(MemoryEntry.for_user("u1", key="word", value=SECRET))
+        connection = request.getfixturevalue("readonly")
+        blocks = [row[0] for row in connection.execute("SELECT block FROM memory_entry_words_data")]
+        assert blocks
+        assert not any(SECRET[:6].encode() in block for block in blocks)
+
+
+WRITER = """
+import asyncio, sys
+from actum.memory.entries import MemoryEntry
+from actum.memory.opening import open_memory
+
+async def main(path, name, count):
+    async with open_memory(f"sqlite:///{path}") as memory:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for n in range(int(count)):
+            await memory.entries.store(MemoryEntry.for_shared(key=f"{name}-{n}", value=n))
+            print(n, flush=True)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+class TestProcesses:
+    @pytest.mark.slow
+    async def test_several_processes_write_and_lose_nothing(self, path: Path) -> None:
+        processes = [program(WRITER, path, name, "100") for name in ("a", "b", "c")]
+        assert [line_of(each) for each in processes] == ["ready"] * 3
+        for each in processes:
+            assert each.stdin is not None
+            each.stdin.write("go\n")
+            each.stdin.flush()
+        await asyncio.gather(*(asyncio.to_thread(end_of, each) for each in processes))
+        async with open_memory(f"sqlite:///{path}") as memory:
+            page = await memory.entries.list(MemoryScope.SHARED, "shared", limit=1000)
+            assert len(page.items) == 300
+            assert len({each.version for each in page.items}) == 300
+
+    @pytest.mark.crash
+    async def test_what_was_answered_survives_a_kill(self, path: Path) -> None:
+        running = program(WRITER, path, "a", "100000")
+        assert line_of(running) == "ready"
+        assert running.stdin is not None
+        running.stdin.write("go\n")
+        running.stdin.flush()
+        last = [int(line_of(running)) for _ in range(50)][-1]
+        running.kill()
+        running.communicate()
+        async with open_memory(f"sqlite:///{path}") as memory:
+            page = await memory.entries.list(MemoryScope.SHARED, "shared", limit=1000)
+            assert {f"a-{n}" for n in range(last + 1)} <= {each.key for each in page.items}
+            hits = await memory.entries.search(MemoryScope.SHARED, "shared", f"a-{last}")
+            assert f"a-{last}" in {each.entry.key for each in hits}
+
+    @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # forking is the point
+    async def test_a_forked_child_is_refused(self, path: Path) -> None:
+        async with open_memory(f"sqlite:///{path}") as memory:
+            entry = MemoryEntry.for_shared(key="k", value=1)
+            await memory.entries.store(entry)
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    asyncio.set_event_loop(None)
+                    refused = [_refused(memory.entries.store(entry)), _refused(MemoryFile.open(path))]
+                    code = 0 if all(refused) else 2
+                finally:
+                    os._exit(code)
+            assert exit_code_of(child) == 0
+            await memory.entries.store(MemoryEntry.for_shared(key="k", value=2))
+
+    async def test_a_file_that_was_deleted_is_written_no_more(self, path: Path) -> None:
+        async with open_memory(f"sqlite:///{path}") as memory:
+            await memory.entries.store(MemoryEntry.for_shared(key="k", value=1))
+            await asyncio.to_thread(path.unlink)
+            with pytest.raises(StoreUnavailable):
+                await memory.entries.store(MemoryEntry.for_shared(key="k", value=2))
+
+    async def test_a_closed_memory_says_so(self, path: Path) -> None:
+        async with open_memory(f"sqlite:///{path}") as memory:
+            pass
+        with pytest.raises(StoreUnavailable):
+            await memory.entries.store(MemoryEntry.for_shared(key="k", value=1))
+
+    async def test_a_canceled_caller_leaves_the_memory_whole(self, path: Path) -> None:
+        async with open_memory(f"sqlite:///{path}") as memory:
+            tasks = [
+                asyncio.ensure_future(memory.entries.store(MemoryEntry.for_shared(key=f"k{n}", value=n)))
+                for n in range(20)
+            ]
+            await asyncio.sleep(0)
+            for task in tasks[::2]:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            kept = {each.key for each in (await memory.entries.list(MemoryScope.SHARED, "shared")).items}
+            assert kept >= {f"k{n}" for n in range(1, 20, 2)}
+            for key in kept:
+                assert (await memory.entries.search(MemoryScope.SHARED, "shared", key))[0].entry.key == key
+
+
+def _refused(call: object) -> bool:
+    """Whether a coroutine, driven without an event loop, ends in an error of ours."""
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(call)  # type: ignore[arg-type]  # any coroutine
+    except ActumError:
+        return True
+    return False
