@@ -1,20 +1,45 @@
 """The provider's promise, over every provider. A new one is a class with its words, and a line in `ALL`."""
 
 import itertools
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
 from actum.messages.parts import CacheCheckpointPart, ThinkingPart
+from actum.model.calls import StreamDecoder
 from actum.model.encoded import Encoded
 from actum.model.projection import Fate
 from actum.model.response import Chunk, ModelResponse
+from actum.providers.anthropic.decode import MessagesDecoder
+from actum.providers.anthropic.decode import decode as decode_messages
 from actum.providers.openai.decode import ChatDecoder, decode_chat
+from actum.providers.openai.reasoning import shown, signature_of
+from actum.providers.openai.responses_decode import ResponsesDecoder, decode_responses
 from actum.testing.provider_contract import ProviderContract
 from actum.testing.provider_samples import standard_conversation
+from tests.support.answers_anthropic import messages_answer, messages_events
 from tests.support.answers_openai_chat import chat_answer, chat_events
-from tests.support.vendor_specs import chat_answer_breaches, chat_event_breaches, chat_request_breaches
+from tests.support.answers_openai_responses import responses_answer, responses_events
+from tests.support.vendor_specs import (
+    chat_answer_breaches,
+    chat_event_breaches,
+    chat_request_breaches,
+    messages_answer_breaches,
+    messages_event_breaches,
+    messages_request_breaches,
+    responses_answer_breaches,
+    responses_event_breaches,
+    responses_request_breaches,
+)
+
+
+def chunks(decoder: StreamDecoder, events: Iterable[Any]) -> Iterator[Chunk]:
+    """What a client gives on from a stream of these events."""
+    yield from decoder.begin()
+    for event in events:
+        yield from decoder.event(event)
 
 
 class TestOpenAIChat(ProviderContract):
@@ -34,16 +59,79 @@ class TestOpenAIChat(ProviderContract):
         return decode_chat(answer, encoded)
 
     def streamed(self, events: Iterable[Any], encoded: Encoded) -> Iterable[Chunk]:
-        decoder = ChatDecoder(encoded)
-        yield from decoder.begin()
-        for event in events:
-            yield from decoder.event(event)
+        return chunks(ChatDecoder(encoded), events)
 
     def breaches(self, body: Any) -> list[str]:
         return chat_request_breaches(body)
 
 
-ALL: tuple[ProviderContract, ...] = (TestOpenAIChat(),)
+class TestOpenAIResponses(ProviderContract):
+    name = "openai"
+
+    def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
+        answer = responses_answer(response, encoded)
+        assert responses_answer_breaches(answer) == []
+        return answer
+
+    def events(self, response: ModelResponse, encoded: Encoded, size: int) -> list[Any]:
+        events = responses_events(response, encoded, size)
+        if size > 100:
+            assert [responses_event_breaches(event) for event in events] == [[]] * len(events)
+        return events
+
+    def decode(self, answer: Any, encoded: Encoded) -> ModelResponse:
+        return decode_responses(answer, encoded)
+
+    def streamed(self, events: Iterable[Any], encoded: Encoded) -> Iterable[Chunk]:
+        return chunks(ResponsesDecoder(encoded), events)
+
+    def thinking(self) -> tuple[ThinkingPart, ...]:
+        summed: dict[str, Any] = {
+            "id": "rs_1",
+            "encrypted_content": "gAAAA_1==",
+            "summary": [{"type": "summary_text", "text": "First ☂.\n\n"}, {"type": "summary_text", "text": "Then."}],
+        }
+        silent: dict[str, Any] = {"id": "rs_2", "encrypted_content": "gAAAA_2==", "summary": []}
+        return tuple(
+            ThinkingPart(text=shown(item), signature=signature_of(item), provider="openai") for item in (summed, silent)
+        )
+
+    def breaches(self, body: Any) -> list[str]:
+        return responses_request_breaches(body)
+
+
+class TestAnthropic(ProviderContract):
+    name = "anthropic"
+
+    def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
+        answer = messages_answer(response, encoded)
+        assert messages_answer_breaches(json.loads(answer)) == []
+        return answer
+
+    def events(self, response: ModelResponse, encoded: Encoded, size: int) -> list[Any]:
+        events = messages_events(response, encoded, size)
+        if size > 100:
+            assert [messages_event_breaches(event) for event in events] == [[]] * len(events)
+        return events
+
+    def decode(self, answer: Any, encoded: Encoded) -> ModelResponse:
+        return decode_messages(answer, encoded)
+
+    def streamed(self, events: Iterable[Any], encoded: Encoded) -> Iterable[Chunk]:
+        return chunks(MessagesDecoder(encoded), events)
+
+    def thinking(self) -> tuple[ThinkingPart, ...]:
+        return (
+            ThinkingPart(text="plan ☂ \n", signature="c2ln", provider="anthropic"),
+            ThinkingPart(text="", signature="ZW1wdHk=", provider="anthropic"),
+            ThinkingPart(redacted=b"opaque-reasoning-bytes\x00\x01\xfe\xff", provider="anthropic"),
+        )
+
+    def breaches(self, body: Any) -> list[str]:
+        return messages_request_breaches(body)
+
+
+ALL: tuple[ProviderContract, ...] = (TestOpenAIChat(), TestOpenAIResponses(), TestAnthropic())
 
 
 @pytest.mark.parametrize(
@@ -60,4 +148,4 @@ def test_a_conversation_moves_from_any_provider_to_any_other(before: ProviderCon
         part = messages[each.message_index].parts[each.part_index]
         assert isinstance(part, ThinkingPart | CacheCheckpointPart)
         assert isinstance(part, CacheCheckpointPart) or before is not after or not before.thinking()
-    assert after.breaches(made.body) == []
+    assert after.breaches(json.loads(made.data)) == []

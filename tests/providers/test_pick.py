@@ -11,39 +11,46 @@ from actum.providers.pick import pick
 
 
 def test_a_name_becomes_a_client_that_tries_again() -> None:
-    client = pick("openai-chat:ft:gpt-4.1:acme", api_key="k", base_url="http://localhost:1/v1")
-    assert isinstance(client, RetryingModel)
-    assert client.model == "ft:gpt-4.1:acme"
+    for provider in ("openai-chat", "openai", "anthropic"):
+        client = pick(f"{provider}:ft:gpt-4.1:acme", api_key="k", base_url="http://localhost:1/v1")
+        assert isinstance(client, RetryingModel)
+        assert client.model == "ft:gpt-4.1:acme"
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-4.1", "gpt-4.1", "openai-chat", "openai-chat:", "openai-chat: ", ":x"])
+@pytest.mark.parametrize("name", ["acme:gpt-4.1", "gpt-4.1", "openai-chat", "openai-chat:", "openai-chat: ", ":x"])
 def test_an_unknown_name_is_told_which_there_are(name: str) -> None:
     with pytest.raises(InvalidValue, match="openai-chat:MODEL"):
         pick(name)
 
 
-def test_a_missing_key_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ProviderError, match="OPENAI_API_KEY"):
-        pick("openai-chat:gpt-4.1")
+@pytest.mark.parametrize(
+    "name, variable",
+    [("openai-chat", "OPENAI_API_KEY"), ("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")],
+)
+def test_a_missing_key_is_said(name: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ProviderError, match=variable):
+        pick(f"{name}:some-model")
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name, extra", [("openai-chat", "openai"), ("openai", "openai"), ("anthropic", "anthropic")])
+def test_a_missing_extra_is_named(name: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
-    def without(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name == "openai":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
+    def without(wanted: str, *args: Any, **kwargs: Any) -> Any:
+        if wanted == extra:
+            raise ImportError(wanted)
+        return real(wanted, *args, **kwargs)
 
-    monkeypatch.delitem(sys.modules, "actum.providers.openai.client", raising=False)
+    monkeypatch.delitem(sys.modules, f"actum.providers.{extra}.client", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra) as missing:
-        pick("openai-chat:gpt-4.1", api_key="k")
-    assert missing.value.extra == "openai"
+        pick(f"{name}:some-model", api_key="k")
+    assert missing.value.extra == extra
 
 
 def test_nothing_is_loaded_before_it_is_asked_for() -> None:
-    script = "import sys, actum.providers.pick; print('openai' in sys.modules)"
+    vendors = {"openai", "anthropic", "google.genai", "botocore"}
+    script = f"import sys, actum.providers.pick, actum.providers.accept; print({vendors!r} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.strip() == "set()"

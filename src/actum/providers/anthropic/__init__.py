@@ -1,0 +1,1 @@
+"""Anthropic, and servers that speak its Messages API: encode, decode, client."""
