@@ -16,12 +16,12 @@ _ROOMS: Final = {
     "actum.base.errors": (
         "AccessDenied ActumError AlreadyAnswered AnswerError AnswerRefused ApprovalExpired "
         "CancellationConflict CancellationRequested Conflict ContinuationRefused ContractError "
-        "DurableDataError EntryConflict Finding HeadMoved HistoryRefused InvalidCursor InvalidValue MissingExtra "
-        "ModelError NotAStore NotFound OwnerMismatch ProviderError RecordConflict RecordNotFound RegistrationClosed "
-        "RunBusy RunConflict RunCorrupt RunNotFound RunNotReady RunNotRunning RunPurged SchemaTooNew "
-        "SessionActive SessionArchived SessionBusy SessionConflict SessionEnded SessionNotFound SessionPurged "
-        "StoreUnavailable StreamNotConfigured SuccessorConflict SuspensionConflict SuspensionNotFound "
-        "TerminalConflict TooLarge TranscriptError UnknownItem VersionMismatch"
+        "DurableDataError EntryConflict Finding HeadMoved HistoryRefused InvalidCursor InvalidValue "
+        "MissingExtra ModelError NotAStore NotFound OwnerMismatch ProviderError RecordConflict RecordNotFound "
+        "RegistrationClosed RunBusy RunConflict RunCorrupt RunNotFound RunNotReady RunNotRunning RunPurged "
+        "SchemaTooNew SessionActive SessionArchived SessionBusy SessionConflict SessionEnded SessionNotFound "
+        "SessionPurged StoreUnavailable StreamNotConfigured SuccessorConflict SuspensionConflict "
+        "SuspensionNotFound TerminalConflict TooLarge TranscriptError UnknownItem VersionMismatch"
     ),
     "actum.base.value": "Value",
     "actum.messages.message": "Message Role assistant system tool_results user",
@@ -58,6 +58,11 @@ _ROOMS: Final = {
     "actum.model.client": "ModelClient",
     "actum.model.request": "ModelRequest ModelSettings ToolChoice",
     "actum.model.response": "ModelResponse StopReason Usage",
+    "actum.stream.events": (
+        "AssistantDelta AssistantTurn ChildRunLinkedEvent InputAnsweredEvent InputRequestedEvent "
+        "PromptRenderedEvent RunStreamEnd StreamEvent ThinkingEvent ToolAuthorizationEvent ToolEnd ToolStart "
+        "ToolUpdate UsageEvent WorkflowEvent"
+    ),
     "actum.memory.contract": "EntryStore MemoryStore",
     "actum.memory.delivery": "Delivered deliver_events",
     "actum.memory.embedding": "MiniLMEmbedder",
@@ -72,11 +77,15 @@ _ROOMS: Final = {
     "actum.loop.world": "RunRequest WorkflowContext",
     "actum.engines.contract": "Completion Engine",
     "actum.engines.local": "LocalEngine",
+    "actum.providers.accept": "would_accept",
     "actum.providers.pick": "pick",
     "actum.runtime.agent": "Agent HistoryPolicy KeepNewestTurns",
     "actum.runtime.output": "RunOutput",
     "actum.runtime.runtime": "AgentClient RunHandle Runtime",
     "actum.runtime.transcripts": "build_messages_from_run_log",
+    "actum.host.host": "Host",
+    "actum.host.verify": "verify",
+    "actum.host.verify_report": "Damage Report",
 }
 
 _EXPORTS: Final[dict[str, str]] = {name: room for room, names in _ROOMS.items() for name in names.split()}

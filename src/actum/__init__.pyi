@@ -163,6 +163,14 @@ from actum.engines.contract import (
     Engine as Engine,
 )
 from actum.engines.local import LocalEngine as LocalEngine
+from actum.host.host import Host as Host
+from actum.host.verify import verify as verify
+from actum.host.verify_report import (
+    Damage as Damage,
+)
+from actum.host.verify_report import (
+    Report as Report,
+)
 from actum.lifecycle.commands import (
     Appended as Appended,
 )
@@ -244,9 +252,7 @@ from actum.memory.delivery import (
 from actum.memory.delivery import (
     deliver_events as deliver_events,
 )
-from actum.memory.embedding import (
-    MiniLMEmbedder as MiniLMEmbedder,
-)
+from actum.memory.embedding import MiniLMEmbedder as MiniLMEmbedder
 from actum.memory.entries import (
     EntrySource as EntrySource,
 )
@@ -283,15 +289,9 @@ from actum.memory.opening import (
 from actum.memory.opening import (
     open_memory as open_memory,
 )
-from actum.memory.search import (
-    Embedder as Embedder,
-)
-from actum.memory.toolset import (
-    memory_tools as memory_tools,
-)
-from actum.memory.view import (
-    MemoryView as MemoryView,
-)
+from actum.memory.search import Embedder as Embedder
+from actum.memory.toolset import memory_tools as memory_tools
+from actum.memory.view import MemoryView as MemoryView
 from actum.messages.message import (
     Message as Message,
 )
@@ -393,6 +393,7 @@ from actum.planning.planner import (
 from actum.planning.planner import (
     RunInfo as RunInfo,
 )
+from actum.providers.accept import would_accept as would_accept
 from actum.providers.pick import pick as pick
 from actum.records.failures import (
     Failure as Failure,
@@ -548,6 +549,51 @@ from actum.storage.contract import (
 )
 from actum.storage.local import LocalStore as LocalStore
 from actum.storage.opening import open_store as open_store
+from actum.stream.events import (
+    AssistantDelta as AssistantDelta,
+)
+from actum.stream.events import (
+    AssistantTurn as AssistantTurn,
+)
+from actum.stream.events import (
+    ChildRunLinkedEvent as ChildRunLinkedEvent,
+)
+from actum.stream.events import (
+    InputAnsweredEvent as InputAnsweredEvent,
+)
+from actum.stream.events import (
+    InputRequestedEvent as InputRequestedEvent,
+)
+from actum.stream.events import (
+    PromptRenderedEvent as PromptRenderedEvent,
+)
+from actum.stream.events import (
+    RunStreamEnd as RunStreamEnd,
+)
+from actum.stream.events import (
+    StreamEvent as StreamEvent,
+)
+from actum.stream.events import (
+    ThinkingEvent as ThinkingEvent,
+)
+from actum.stream.events import (
+    ToolAuthorizationEvent as ToolAuthorizationEvent,
+)
+from actum.stream.events import (
+    ToolEnd as ToolEnd,
+)
+from actum.stream.events import (
+    ToolStart as ToolStart,
+)
+from actum.stream.events import (
+    ToolUpdate as ToolUpdate,
+)
+from actum.stream.events import (
+    UsageEvent as UsageEvent,
+)
+from actum.stream.events import (
+    WorkflowEvent as WorkflowEvent,
+)
 from actum.tools.call import ToolOutcome as ToolOutcome
 from actum.tools.define import tool as tool
 from actum.tools.failures import ToolError as ToolError
