@@ -2,6 +2,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
+from datetime import datetime
 from operator import methodcaller
 from pathlib import Path
 
@@ -11,10 +12,14 @@ from actum.base import limits
 from actum.base.errors import ContractError, RunNotRunning, StoreUnavailable
 from actum.lifecycle.change import Change, Keys, Scope
 from actum.storage.backend import RecordQuery, Transaction
+from actum.storage.locks import FileLock
 from actum.storage.sqlite import SQLiteBackend
 from tests.support.faults_in_sqlite import Faults
 from tests.support.programs import end_of, program
 from tests.support.rows import appended, new_record, run_row, session_row, started
+
+# Too large to be written by the thread of the event loop: it goes to the writer's own.
+LARGE = 2**20
 
 
 @pytest.fixture
@@ -33,6 +38,12 @@ async def backend(path: Path, faults: Faults) -> AsyncIterator[SQLiteBackend]:
     await opened.write(methodcaller("apply", started(session_row(), run_row())), 0)
     yield opened
     await opened.close()
+
+
+async def sent() -> None:
+    """What the other tasks asked for has left their event loop: one round gathers it, the next one sends it."""
+    for _ in range(2):
+        await asyncio.sleep(0)
 
 
 def appending(key: str, payload: bytes = b"{}", then: BaseException | None = None) -> Callable[[Transaction], str]:
@@ -62,10 +73,10 @@ class Grouped:
             self._held.set()
             assert self._go.wait(60)
 
-        first = asyncio.create_task(self._backend.write(hold, 0))
+        first = asyncio.create_task(self._backend.write(hold, LARGE))
         assert await asyncio.to_thread(self._held.wait, 60)
         others = [asyncio.create_task(self._backend.write(work, size)) for work in works]
-        await asyncio.sleep(0)
+        await sent()
         self._go.set()
         await first
         return await asyncio.gather(*others, return_exceptions=True)
@@ -126,11 +137,11 @@ class TestGroups:
             held.set()
             assert go.wait(60)
 
-        first = asyncio.create_task(backend.write(hold, 0))
+        first = asyncio.create_task(backend.write(hold, LARGE))
         assert await asyncio.to_thread(held.wait, 60)
         works = appending("a"), appending("b", then=error), appending("c")
         asked = asyncio.gather(*map(ask, works))
-        await asyncio.sleep(0)
+        await sent()
         go.set()
         await first
         assert await asked == ["a", None, "c"]
@@ -150,10 +161,10 @@ class TestGroups:
             held.set()
             assert go.wait(60)
 
-        first = asyncio.create_task(backend.write(hold, 0))
+        first = asyncio.create_task(backend.write(hold, LARGE))
         assert await asyncio.to_thread(held.wait, 60)
         left, stays = (asyncio.create_task(backend.write(appending(key), 0)) for key in "ab")
-        await asyncio.sleep(0)
+        await sent()
         left.cancel()
         first.cancel()
         await asyncio.gather(left, first, return_exceptions=True)
@@ -170,7 +181,7 @@ class TestGroups:
 
         def leave() -> None:
             loop = asyncio.new_event_loop()
-            task = loop.create_task(backend.write(hold, 0))
+            task = loop.create_task(backend.write(hold, LARGE))
             loop.call_soon(lambda: loop.call_later(0, loop.stop))
             loop.run_forever()
             assert held.wait(60)
@@ -181,6 +192,103 @@ class TestGroups:
         await asyncio.to_thread(leave)
         go.set()
         assert await backend.write(appending("next"), 0) == "next"
+
+
+class Watch:
+    """A clock that stands still, but for the time that each of the next commits takes."""
+
+    def __init__(self) -> None:
+        self.commit_s = 0.0
+        self._time = 0.0
+        self._asked = 0
+
+    def now(self) -> datetime:
+        raise NotImplementedError
+
+    def monotonic(self) -> float:
+        # Asked before a commit, and after it.
+        self._asked += 1
+        self._time += self.commit_s if self._asked % 2 == 0 else 0.0
+        return self._time
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+async def timed(path: Path, faults: Faults, watch: Watch) -> AsyncIterator[SQLiteBackend]:
+    opened = await SQLiteBackend.open(path, connect=faults.connect, clock=watch)
+    await opened.write(methodcaller("apply", started(session_row(), run_row())), 0)
+    yield opened
+    await opened.close()
+
+
+async def own_thread(backend: SQLiteBackend, key: str, size: int = 0) -> bool:
+    """Whether the thread of this event loop wrote a record under `key` itself."""
+
+    def work(tx: Transaction) -> int:
+        appending(key)(tx)
+        return threading.get_ident()
+
+    return await backend.write(work, size) == threading.get_ident()
+
+
+class TestAtOnce:
+    async def test_a_lone_small_command_is_written_by_the_thread_that_asks(self, timed: SQLiteBackend) -> None:
+        assert [await own_thread(timed, f"k{i}") for i in range(3)] == [True] * 3
+        assert not await own_thread(timed, "large", size=LARGE)
+        assert await stored(timed) == ["k0", "k1", "k2", "large"]
+
+    async def test_tasks_of_one_loop_share_one_commit(self, timed: SQLiteBackend, faults: Faults) -> None:
+        before = faults.commits
+        assert await asyncio.gather(*(own_thread(timed, f"k{i}") for i in range(10))) == [True] * 10
+        assert faults.commits - before == 1
+        # So many keep the loop too long.
+        assert await asyncio.gather(*(own_thread(timed, f"m{i}") for i in range(65))) == [False] * 65
+        assert faults.commits - before == 2
+
+    async def test_a_slow_disk_is_left_to_the_writer_until_it_is_quick_again(
+        self, timed: SQLiteBackend, watch: Watch
+    ) -> None:
+        watch.commit_s = 0.003
+        assert [await own_thread(timed, f"k{i}") for i in range(5)] == [True] * 3 + [False] * 2
+        watch.commit_s = 0.001
+        assert [await own_thread(timed, f"m{i}") for i in range(2)] == [False, True]
+
+    async def test_an_erasure_is_left_to_the_writer(self, timed: SQLiteBackend, faults: Faults, path: Path) -> None:
+        await timed.write(appending("secret", payload=b'"a secret text"'), 0)
+        await timed.write(methodcaller("apply", Change(None, purge=Scope("s1"))), 0)
+        for file in path.parent.iterdir():
+            assert not file.is_file() or b"a secret text" not in file.read_bytes()
+
+    async def test_the_log_is_folded_by_the_writer_after_some_megabytes(
+        self, timed: SQLiteBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("actum.storage.sqlite_writer._UNFOLDED_BYTES", 40_000)
+        assert [await own_thread(timed, f"k{i}") for i in range(7)] == [True, True, True, False, True, True, True]
+
+    async def test_the_turn_of_another_process_keeps_no_event_loop_waiting(
+        self, timed: SQLiteBackend, path: Path
+    ) -> None:
+        other = FileLock(path.with_name("store.db-lock"))
+        assert other.attempt()
+        waiting = asyncio.create_task(own_thread(timed, "k"))
+        # The loop goes on; a command of a thread of its own sees that nothing is written yet.
+        assert await stored(timed) == []
+        other.close()
+        assert not await waiting
+        assert await stored(timed) == ["k"]
+
+    async def test_what_fails_after_it_wrote_is_undone_alone(self, timed: SQLiteBackend, faults: Faults) -> None:
+        before = faults.commits
+        late = ZeroDivisionError()
+        works = appending("a"), appending("b", then=late), appending("c")
+        answers = await asyncio.gather(*(timed.write(work, 0) for work in works), return_exceptions=True)
+        assert answers == ["a", late, "c"]
+        assert await stored(timed) == ["a", "c"]
+        assert faults.commits - before == 1
 
 
 class TestTheMachineFails:

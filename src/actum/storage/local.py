@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast, get_args
 
 from actum.base.checks import identifier, instant, refuse
 from actum.base.errors import AccessDenied, RecordNotFound, SuspensionNotFound
-from actum.base.limits import PAGE_ITEMS_DEFAULT
+from actum.base.limits import COMMAND_BYTES, PAGE_ITEMS_DEFAULT
 from actum.lifecycle import commands as c
 from actum.lifecycle.change import Keys, RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.decide import decide
@@ -372,7 +372,9 @@ def _status(path: str, given: str) -> str:
 
 
 def _size(command: Any) -> int:  # noqa: ANN401 - any command, whichever records it carries
-    """About how many bytes a command writes: its payloads and a checkpoint."""
+    """About how many bytes a command writes: its payloads and a checkpoint; a purge may move a whole file."""
+    if isinstance(command, c.PurgeSession | c.PurgeOneShot):
+        return COMMAND_BYTES
     stop = getattr(command, "suspension", None) or getattr(command, "terminal", None) or command
     stop = stop if isinstance(stop, c.RunSuspension | c.RunTerminal) else command
     checkpoint = len(stop.suspension.data) if isinstance(stop, c.RunSuspension) else 0

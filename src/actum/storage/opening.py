@@ -29,11 +29,11 @@ async def open_store(url: str) -> AsyncIterator[OwnedStore]:
 async def _backend(url: str) -> Backend:
     text("url", url)
     if url == "memory:":
-        from actum.storage.memory import MemoryBackend  # noqa: PLC0415 - a backend is loaded when it is asked for
+        from actum.storage.memory import MemoryBackend
 
         return MemoryBackend()
     if url.startswith(_SQLITE) and url != _SQLITE:
-        from actum.storage.sqlite import SQLiteBackend  # noqa: PLC0415 - a backend is loaded when it is asked for
+        from actum.storage.sqlite import SQLiteBackend
 
         return await SQLiteBackend.open(Path(url.removeprefix(_SQLITE)))
     raise refuse("url", url, "is memory: or sqlite:///path")

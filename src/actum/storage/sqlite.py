@@ -13,13 +13,14 @@ from pathlib import Path
 from traceback import clear_frames
 from typing import Final, TypeVar
 
+from actum.base.clock import Clock, SystemClock
 from actum.base.errors import StoreUnavailable
 from actum.storage.backend import Reader, Transaction
 from actum.storage.owners import FileOwners, Owners
 from actum.storage.sqlite_file import Connect, SQLiteFile
-from actum.storage.sqlite_threads import Crew, Job, Queue, deliver, told
+from actum.storage.sqlite_threads import Answering, Crew, Job, Queue, told
 from actum.storage.sqlite_view import SQLiteView
-from actum.storage.sqlite_writer import writer
+from actum.storage.sqlite_writer import Writer
 
 T = TypeVar("T")
 
@@ -29,22 +30,25 @@ _READERS: Final = 2
 class SQLiteBackend:
     """A backend in a file. Made by `open`; used from any event loop and thread of this process."""
 
-    def __init__(self, file: SQLiteFile) -> None:
+    def __init__(self, file: SQLiteFile, clock: Clock | None = None) -> None:
         self._file = file
         self._process = os.getpid()
-        self._writer = writer(file)
+        self._writer = Writer(file, clock or SystemClock())
         self._readers = Crew("actum-sqlite-reader", _READERS, file, partial(_serve_reads, file))
         self._owners = FileOwners(file.beside("-owners"))
 
     @classmethod
-    async def open(cls, path: Path | str, *, connect: Connect = sqlite3.connect) -> "SQLiteBackend":
-        """The store in the file `path`, which is made when it is not there; `connect` opens connections.
+    async def open(
+        cls, path: Path | str, *, connect: Connect = sqlite3.connect, clock: Clock | None = None
+    ) -> "SQLiteBackend":
+        """The store in the file `path`, which is made when it is not there; `connect` opens connections,
+        `clock` tells how long a commit takes.
 
         Raises NotAStore, SchemaTooNew, StoreUnavailable.
         """
         file = SQLiteFile(Path(path), connect)
         await asyncio.to_thread(file.prepare)
-        return cls(file)
+        return cls(file, clock)
 
     @property
     def owners(self) -> Owners:
@@ -76,13 +80,17 @@ class SQLiteBackend:
             )
 
 
-def _serve_reads(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, first: Job) -> None:
+def _serve_reads(
+    file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, first: Job, answer: Answering
+) -> None:
     """Job after job until the queue ends, each on one state of the rows, with no transaction in between."""
     # Not opened as read-only: whoever closes the file last must be able to fold the log into it.
     connection.execute("PRAGMA query_only = ON")
     job: Job | None = first
     while job is not None:
-        if not job.future.cancelled():
+        if job.future.cancelled():
+            answer([(job, None, None)])
+        else:
             try:
                 connection.execute("BEGIN")
                 try:
@@ -93,8 +101,8 @@ def _serve_reads(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queu
             except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
                 # Cursors that its frames hold must be closed by this thread, not by whoever drops the error.
                 clear_frames(error.__traceback__)
-                deliver([(job, None, told(error, file))])
+                answer([(job, None, told(error, file))])
             else:
-                deliver([(job, value, None)])
+                answer([(job, value, None)])
                 del value
         job = waiting.get()

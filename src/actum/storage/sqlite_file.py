@@ -23,14 +23,14 @@ APPLICATION_ID: Final = 0x4163746D
 BUSY_TIMEOUT_S: Final = 10.0
 _MAGIC: Final = b"SQLite format 3\0"
 _STATEMENTS_KEPT: Final = 256
-# Rows of a few hundred bytes leave less of a large page empty; a still larger one would make each commit dearer.
+# A commit writes whole pages: larger ones make a single record dearer, and save next to nothing in the file.
 _PAGE_BYTES: Final = 4096
 _MIGRATIONS: Final = (
     "CREATE TABLE IF NOT EXISTS migrations "
     "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
 )
 # The log is folded into the file after so many pages: rarer folds cost fewer syncs, and 16 MiB of log are no burden.
-_LOG_PAGES: Final = 2048
+LOG_PAGES: Final = 4096
 
 # SQLite remembers in the process which locks it holds. A forked child inherits that memory without the locks, so
 # no connection of a child may be used, closed or newly opened on a file that the parent had open.
@@ -87,14 +87,15 @@ class SQLiteFile:
             lock.close()
 
     @contextmanager
-    def connected(self, mode: Mode) -> Iterator[sqlite3.Connection]:
-        """A connection for this thread, closed at the end. Raises sqlite3.Error."""
+    def connected(self, mode: Mode, *, shared: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection for this thread, closed at the end; `shared` with others, one at a time. Raises sqlite3.Error."""
         connection = self._connect(
             f"file:{quote(str(self.path))}?mode={mode}",
             uri=True,
             timeout=BUSY_TIMEOUT_S,
             isolation_level=None,
             cached_statements=_STATEMENTS_KEPT,
+            check_same_thread=not shared,
         )
         inode = None
         try:
@@ -180,7 +181,7 @@ def _settle(connection: sqlite3.Connection, *, readonly: bool) -> None:
     settings = ["temp_store = MEMORY", "cache_size = -16384"]
     if not readonly:
         # FULL: a commit that was answered is on the disk. secure_delete: what was erased is gone from the file.
-        settings += ["synchronous = FULL", "secure_delete = ON", f"wal_autocheckpoint = {_LOG_PAGES}"]
+        settings += ["synchronous = FULL", "secure_delete = ON", f"wal_autocheckpoint = {LOG_PAGES}"]
     for setting in settings:
         connection.execute(f"PRAGMA {setting}")
 

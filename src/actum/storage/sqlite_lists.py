@@ -27,7 +27,7 @@ LEFT JOIN sessions AS e ON e.scope = s.scope
 LEFT JOIN runs AS r ON r.run_id = s.root_run_id
 WHERE last > ifnull(d.position, 0) AND (? IS NULL OR ? = ifnull(e.tenant, r.tenant))
 ORDER BY s.scope LIMIT ?
-"""
+"""  # noqa: S608 - a constant of ours
 
 
 class _Where:

@@ -31,6 +31,8 @@ _SESSION: Final = (
     f"SELECT {LAST_POSITION}, {SESSION_COLUMNS} FROM scopes AS s JOIN sessions AS e ON e.scope = s.scope "  # noqa: S608 - as above
     "WHERE s.session_id = ?"
 )
+_SCOPE_OF_SESSION: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE session_id = ?"  # noqa: S608 - as above
+_SCOPE_OF_ROOT: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE root_run_id = ?"  # noqa: S608 - as above
 _RECORD: Final = f"SELECT {RECORD_COLUMNS} FROM records AS c WHERE c.run = ? AND c.event_key = ?"  # noqa: S608 - as above
 _CHAIN: Final = """
 WITH RECURSIVE chain (run_id, earlier, ends, depth) AS (
@@ -141,9 +143,7 @@ class SQLiteFacts:
 def scope_row(connection: sqlite3.Connection, scope: Scope) -> tuple[int, int] | None:
     """The scope's integer and its last position."""
     row: tuple[int, int] | None = connection.execute(
-        f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE session_id = ?"
-        if scope.session_id is not None
-        else f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE root_run_id = ?",
+        _SCOPE_OF_SESSION if scope.session_id is not None else _SCOPE_OF_ROOT,
         (scope.session_id if scope.session_id is not None else scope.root_run_id,),
     ).fetchone()
     return row

@@ -4,7 +4,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -24,33 +24,46 @@ class Job:
 
 # A job with its answer, or with the error in the answer's place.
 Answer: TypeAlias = tuple[Job, Any, BaseException | None]
+# Takes answers, and brings each to the event loop that waits for it.
+Answering: TypeAlias = Callable[[list[Answer]], None]
 # None is the end of the queue for the thread that takes it.
 Queue: TypeAlias = "queue.SimpleQueue[Job | None]"
 # Works on a first job and on those that wait behind it, until the end of the queue.
-Serve: TypeAlias = Callable[[sqlite3.Connection, Queue, Job], None]
+Serve: TypeAlias = Callable[[sqlite3.Connection, Queue, Job, Answering], None]
 
 
 class Crew:
     """At most `size` threads around one queue, each started when it is needed, each with a connection of its own.
 
-    A connection lives only in its thread's frames. A forked child has no such thread, and so can neither use it nor
-    close it by accident, which would take the parent's log away.
+    A connection is held by its thread's frames. A forked child has no such thread, and its copy of the frames is never
+    cleared; so it cannot close the connection by accident, which would take the parent's log away.
     """
 
-    def __init__(self, name: str, size: int, file: SQLiteFile, serve: Serve) -> None:
+    def __init__(self, name: str, size: int, file: SQLiteFile, serve: Serve, *, shared: bool = False) -> None:
         self._name = name
         self._size = size
         self._file = file
         self._serve = serve
+        self._shared = shared
         self._queue: Queue = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._unanswered = 0
         self._guard = threading.Lock()
         self._stopped = False
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits here, at this moment."""
+        return not self._unanswered
+
     async def ask(self, work: Callable[[Any], Any], size: int = 0) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work`, done by one of the threads. Raises what it raises, or StoreUnavailable."""
         job = Job(work, size, asyncio.get_running_loop().create_future())
+        self.put([job])
+        return await job.future
+
+    def put(self, jobs: Sequence[Job]) -> None:
+        """Takes jobs in one go; their futures hear of them. Raises StoreUnavailable once it was stopped."""
         with self._guard:
             if self._stopped:
                 raise StoreUnavailable(reason="the store is closed")
@@ -58,13 +71,9 @@ class Crew:
                 thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
                 self._threads.append(thread)
                 thread.start()
-            self._unanswered += 1
-            self._queue.put(job)
-        try:
-            return await job.future
-        finally:
-            with self._guard:
-                self._unanswered -= 1
+            self._unanswered += len(jobs)
+            for job in jobs:
+                self._queue.put(job)
 
     def stop(self) -> None:
         """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""
@@ -79,23 +88,31 @@ class Crew:
     def _run(self) -> None:
         while (job := self._queue.get()) is not None:
             try:
-                with self._file.connected("rw") as connection:
-                    self._serve(connection, self._queue, job)
+                with self._file.connected("rw", shared=self._shared) as connection:
+                    self._serve(connection, self._queue, job, self._answer)
                     return
             except (sqlite3.Error, OSError, ActumError) as error:
                 # It did not open; the next job tries again.
-                deliver([(job, None, told(error, self._file))])
+                self._answer([(job, None, told(error, self._file))])
+
+    def _answer(self, answers: list[Answer]) -> None:
+        with self._guard:
+            self._unanswered -= len(answers)
+        _deliver(answers)
 
 
-def deliver(answers: list[Answer]) -> None:
-    """Hands answers over to their event loops, with one call for each loop."""
-    loops: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
-    for answer in answers:
-        loops.setdefault(answer[0].future.get_loop(), []).append(answer)
-    for loop, theirs in loops.items():
-        # A loop that has closed says so with this error; nobody waits there any more.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_settle, theirs)
+def settle(answers: list[Answer]) -> None:
+    """Answers to those who wait in the event loop of this thread."""
+    for job, value, error in answers:
+        if job.future.done():
+            continue  # the task that waited was canceled; what it asked for is stored all the same
+        if error is None:
+            job.future.set_result(value)
+        elif isinstance(error, StopIteration):
+            # A future cannot carry it: it would silently end the coroutine that awaits.
+            job.future.set_exception(RuntimeError(f"the work raised {error!r}"))
+        else:
+            job.future.set_exception(error)
 
 
 def told(error: BaseException, file: SQLiteFile) -> BaseException:
@@ -107,14 +124,12 @@ def told(error: BaseException, file: SQLiteFile) -> BaseException:
     return error
 
 
-def _settle(answers: list[Answer]) -> None:
-    for job, value, error in answers:
-        if job.future.done():
-            continue  # the task that waited was canceled; what it asked for is stored all the same
-        if error is None:
-            job.future.set_result(value)
-        elif isinstance(error, StopIteration):
-            # A future cannot carry it: it would silently end the coroutine that awaits.
-            job.future.set_exception(RuntimeError(f"the work raised {error!r}"))
-        else:
-            job.future.set_exception(error)
+def _deliver(answers: list[Answer]) -> None:
+    """Hands answers over to their event loops, with one call for each loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
+    for answer in answers:
+        loops.setdefault(answer[0].future.get_loop(), []).append(answer)
+    for loop, theirs in loops.items():
+        # A loop that has closed says so with this error; nobody waits there any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, theirs)

@@ -18,7 +18,7 @@ class SQLiteView:
     The savepoint is set by the first write: a command that is refused before it wrote costs none.
     """
 
-    __slots__ = ("_connection", "_numbers", "_savepoint", "_set", "erased")
+    __slots__ = ("_connection", "_numbers", "_savepoint", "_set", "erased", "wrote")
 
     def __init__(self, connection: sqlite3.Connection, *, savepoint: bool = False) -> None:
         self._connection = connection
@@ -26,6 +26,7 @@ class SQLiteView:
         self._savepoint = savepoint
         self._set = False
         self.erased = False
+        self.wrote = False
 
     def see(self, keys: Keys) -> Seen:
         """The facts that `keys` asks for."""
@@ -63,6 +64,7 @@ class SQLiteView:
         """Writes the change."""
         if change.empty:
             return
+        self.wrote = True
         if self._savepoint and not self._set:
             self._connection.execute("SAVEPOINT command")
             self._set = True

@@ -1,60 +1,106 @@
-"""The one thread that writes: it gathers what is waiting, writes it in one transaction, and answers after the commit.
+"""How a command comes to its commit: at once on the thread that asks, or by the one thread that waits for its turn.
 
-A commit costs a sync of the disk, however much it holds; so commands that wait together share one. Each has a savepoint
-of its own: what one command's rules refuse leaves no trace and does not touch its neighbours. What the machine refuses
-(a full disk, a failing commit) fails them all alike, for none of them is stored.
+What the tasks of an event loop ask for in one of its rounds is gathered into one group. While the disk is quick and
+nobody else writes, the loop's own thread writes a small group: two ways between threads cost about as much as the sync
+itself. Whatever may have to wait (for another process, a slow disk, the log) or is large goes to the writer's thread,
+where it joins the groups of other loops.
 """
 
+import asyncio
 import queue
 import sqlite3
-from copy import copy
-from functools import partial
-from typing import Final
+import threading
+from collections.abc import Callable
+from typing import Any, Final
 
+from actum.base.clock import Clock
 from actum.base.errors import StoreUnavailable
 from actum.base.limits import GROUP_BYTES, GROUP_COMMANDS
-from actum.storage.sqlite_file import BUSY_TIMEOUT_S, SQLiteFile
-from actum.storage.sqlite_threads import Answer, Crew, Job, Queue, deliver, told
-from actum.storage.sqlite_view import SQLiteView
+from actum.storage.sqlite_commits import Commits
+from actum.storage.sqlite_file import SQLiteFile
+from actum.storage.sqlite_threads import Answering, Crew, Job, Queue, settle
 
-# How long the emptying of the log waits for readers of an older state before it is left to the next commit.
-_EMPTY_WAIT_S: Final = 0.2
-# 16 MiB: written anew in a few dozen milliseconds.
-_COMPACTED_PAGES: Final = 2048
-
-
-def writer(file: SQLiteFile) -> Crew:
-    """The thread that writes `file`."""
-    return Crew("actum-sqlite-writer", 1, file, partial(_serve, file))
+# What a loop's own thread may write in one go: a few milliseconds of work.
+_AT_ONCE_COMMANDS: Final = 64
+_AT_ONCE_BYTES: Final = 256 * 1024
+# After so many bytes of log, a group goes to the writer's thread, which folds the log into the file.
+_UNFOLDED_BYTES: Final = 4 * 1024 * 1024
+# A commit writes whole pages: its rows, and the leaves of three indexes.
+_COMMIT_BYTES: Final = 4 * 4096
 
 
-def _serve(file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, first: Job) -> None:
-    """Writes group after group until the queue ends."""
-    # Processes take turns by this lock: one that writes without pause would let the others wait until they give up.
-    lock = file.lock
-    inode = file.inode()
-    unclean = False
-    job: Job | None = first
-    while job is not None:
-        group, ended = _gather(waiting, job)
+class Writer:
+    """Writes one file. Used from any event loop and thread of this process."""
+
+    def __init__(self, file: SQLiteFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._crew = Crew("actum-sqlite-writer", 1, file, self._serve, shared=True)
+        self._gathered: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+        # Whoever holds it writes: `_commits` is there once the thread has opened it.
+        self._turn = threading.Lock()
+        self._commits: Commits | None = None
+        self._unfolded = 0
+
+    async def ask(self, work: Callable[[Any], Any], size: int) -> Any:  # noqa: ANN401 - whatever the work gives
+        """The answer of `work` after its commit. Raises what it raises, or StoreUnavailable."""
+        loop = asyncio.get_running_loop()
+        job = Job(work, size, loop.create_future())
+        gathered = self._gathered.get(loop)
+        if gathered is None:
+            self._gathered[loop] = [job]
+            loop.call_soon(self._send, loop)
+        else:
+            gathered.append(job)
+        return await job.future
+
+    def stop(self) -> None:
+        """Waits until what was accepted is done and the connection is closed. Blocks; safe to repeat."""
+        self._crew.stop()
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        jobs = self._gathered.pop(loop)
+        if self._written_at_once(jobs):
+            return
         try:
-            lock.acquire()
-            try:
-                if file.inode() != inode:
-                    raise StoreUnavailable(reason=f"{file.path.name}: the file was moved or deleted while it was open")
-                answers, erased = _write(file, connection, group)
-                if erased or unclean:
-                    unclean = not _scrubbed(connection, erased=erased)
-            finally:
-                lock.release()
-        except BaseException as error:  # noqa: BLE001 - those who wait must hear of it, whatever it is, and the thread lives
-            # To each an error of its own, for a raised one carries the trace of its caller.
-            answers = [(job, None, copy(told(error, file))) for job in group]
-        deliver(answers)
-        # What was answered is not kept alive while the thread waits.
-        del group, answers
-        job = None if ended else waiting.get()
-    lock.close()
+            self._crew.put(jobs)
+        except StoreUnavailable as error:
+            settle([(job, None, error) for job in jobs])
+
+    def _written_at_once(self, jobs: list[Job]) -> bool:
+        size = sum(job.size for job in jobs)
+        if len(jobs) > _AT_ONCE_COMMANDS or size > _AT_ONCE_BYTES or self._unfolded > _UNFOLDED_BYTES:
+            return False
+        if not self._crew.idle or not self._turn.acquire(blocking=False):
+            return False
+        try:
+            commits = self._commits
+            answers = commits.attempt(jobs) if commits is not None and commits.quick else None
+            self._unfolded += size + _COMMIT_BYTES
+        finally:
+            self._turn.release()
+        if answers is None:
+            return False
+        settle(answers)
+        return True
+
+    def _serve(self, connection: sqlite3.Connection, waiting: Queue, first: Job, answer: Answering) -> None:
+        """Writes group after group until the queue ends."""
+        commits = Commits(self._file, connection, self._clock)
+        self._commits = commits
+        job: Job | None = first
+        while job is not None:
+            group, ended = _gather(waiting, job)
+            with self._turn:
+                answers = commits.write(group)
+                self._unfolded = 0
+            answer(answers)
+            # What was answered is not kept alive while the thread waits.
+            del group, answers
+            job = None if ended else waiting.get()
+        with self._turn:
+            self._commits = None
+            commits.close()
 
 
 def _gather(waiting: Queue, first: Job) -> tuple[list[Job], bool]:
@@ -71,54 +117,3 @@ def _gather(waiting: Queue, first: Job) -> tuple[list[Job], bool]:
         group.append(job)
         size += job.size
     return group, False
-
-
-def _write(file: SQLiteFile, connection: sqlite3.Connection, group: list[Job]) -> tuple[list[Answer], bool]:
-    """One transaction for the group, and whether it erased anything. Raises when nothing of it is stored."""
-    live = [job for job in group if not job.future.cancelled()]
-    alone = len(live) == 1
-    answers: list[Answer] = []
-    erased = False
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for job in live:
-            view = SQLiteView(connection, savepoint=not alone)
-            try:
-                value = job.work(view)
-                view.keep()
-            except BaseException as error:
-                answers.append((job, None, told(error, file)))
-                if not connection.in_transaction:
-                    # A full disk, among others, takes the whole transaction away, savepoints included.
-                    raise StoreUnavailable(reason=f"{file.path.name}: the transaction was lost: {error}") from error
-                if not alone:
-                    view.drop()
-            else:
-                answers.append((job, value, None))
-                erased = erased or view.erased
-        if alone and answers[0][2] is not None:
-            return answers, False
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-    return answers, erased
-
-
-def _scrubbed(connection: sqlite3.Connection, *, erased: bool) -> bool:
-    """Clears away what was erased, from the file's free room and from the log; False when that must wait.
-
-    It happens after the commit, which stands whatever happens here.
-    """
-    try:
-        # SQLite clears what it deletes, but not the copies that it leaves in the free room of a page when rows move
-        # to another. In a large file, rewriting would hold up everybody for long; there a few such copies may stay.
-        if erased and connection.execute("PRAGMA page_count").fetchone()[0] <= _COMPACTED_PAGES:
-            connection.execute("VACUUM")
-        # Only the purge itself waits for readers of an older state; later commits try in passing.
-        connection.execute(f"PRAGMA busy_timeout = {int(_EMPTY_WAIT_S * 1000) if erased else 0}")
-        blocked: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
-    except sqlite3.Error:
-        return False
-    return not blocked

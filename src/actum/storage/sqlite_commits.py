@@ -1,0 +1,177 @@
+"""One transaction for a group of commands, on the one connection that writes.
+
+A commit costs a sync of the disk, however much it holds; so commands that wait together share one. What one command's
+rules refuse leaves no trace and does not touch its neighbours. What the machine refuses (a full disk, a failing commit)
+fails them all alike, for none of them is stored.
+"""
+
+import sqlite3
+from copy import copy
+from typing import Final
+
+from actum.base.clock import Clock
+from actum.base.errors import StoreUnavailable
+from actum.storage.sqlite_file import BUSY_TIMEOUT_S, LOG_PAGES, SQLiteFile
+from actum.storage.sqlite_threads import Answer, Job, told
+from actum.storage.sqlite_view import SQLiteView
+
+# How long the emptying of the log waits for readers of an older state before it is left to the next commit.
+_EMPTY_WAIT_S: Final = 0.2
+# 16 MiB: written anew in a few dozen milliseconds.
+_COMPACTED_PAGES: Final = 4096
+# A commit that takes longer keeps an event loop waiting for longer than the way to another thread and back is worth.
+_SLOW_S: Final = 0.002
+_SLOW_IN_A_ROW: Final = 3
+
+
+class Commits:
+    """The connection that writes. It is used by one thread at a time, whichever."""
+
+    def __init__(self, file: SQLiteFile, connection: sqlite3.Connection, clock: Clock) -> None:
+        self._file = file
+        self._connection = connection
+        self._clock = clock
+        # Processes take turns by this lock: one that writes without pause would let the others wait until they give up.
+        self._lock = file.lock
+        self._inode = file.inode()
+        self._patient = True
+        self._slow = 0
+        # Whether the present transaction erases, whether a committed one has, and whether traces of it are left.
+        self._erases = False
+        self._erased = False
+        self._unclean = False
+
+    @property
+    def quick(self) -> bool:
+        """Whether the disk has not been slow lately."""
+        return self._slow < _SLOW_IN_A_ROW
+
+    def close(self) -> None:
+        """Closes the lock's file; the connection is its thread's."""
+        self._lock.close()
+
+    def write(self, group: list[Job]) -> list[Answer]:
+        """Writes the group, waiting for its turn, and folds the log into the file when it has grown."""
+        try:
+            self._lock.acquire()
+            try:
+                self._be(patient=True)
+                answers = self._transaction(group) or []
+                if self._erased or self._unclean:
+                    self._unclean = not _scrubbed(self._connection, erased=self._erased)
+                    self._erased = False
+            finally:
+                self._lock.release()
+        except BaseException as error:  # noqa: BLE001 - those who wait must hear of it, whatever it is, and the thread lives
+            return self._refused(group, error)
+        return answers
+
+    def attempt(self, group: list[Job]) -> list[Answer] | None:
+        """Writes the group if that needs no waiting for others; None, with nothing written, when it does.
+
+        It syncs, but leaves all that takes longer to `write`: folding the log, and clearing away what was erased.
+        """
+        try:
+            if not self._lock.attempt():
+                return None
+            try:
+                self._be(patient=False)
+                answers = self._transaction(group)
+            finally:
+                self._lock.release()
+        except sqlite3.OperationalError as error:
+            return None if _busy(error) else self._refused(group, error)
+        except BaseException as error:  # noqa: BLE001 - as above
+            return self._refused(group, error)
+        return answers
+
+    def _refused(self, group: list[Job], error: BaseException) -> list[Answer]:
+        # To each an error of its own, for a raised one carries the trace of its caller.
+        return [(job, None, copy(told(error, self._file))) for job in group]
+
+    def _be(self, *, patient: bool) -> None:
+        """How long to wait for strangers that lock the file, and whether a commit may fold the log."""
+        if self._patient is not patient:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000) if patient else 0}")
+            self._connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES if patient else 0}")
+            self._patient = patient
+
+    def _transaction(self, group: list[Job]) -> list[Answer] | None:
+        """One transaction for the group. Raises when nothing of it is stored; None when it needs more patience."""
+        if self._file.inode() != self._inode:
+            raise StoreUnavailable(reason=f"{self._file.path.name}: the file was moved or deleted while it was open")
+        # Whoever waits no longer is passed over, and counts as answered.
+        gone: list[Answer] = [(job, None, None) for job in group if job.future.cancelled()]
+        live = [job for job in group if not job.future.cancelled()] if gone else group
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            self._erases = False
+            answers = self._work(live, savepoints=False)
+            if answers is None:
+                connection.execute("ROLLBACK")
+                connection.execute("BEGIN IMMEDIATE")
+                answers = self._work(live, savepoints=True) or []
+            if self._erases and not self._patient:
+                return None
+            self._commit()
+            self._erased = self._erased or self._erases
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        return answers + gone
+
+    def _work(self, group: list[Job], *, savepoints: bool) -> list[Answer] | None:
+        """The answers of the group, written but not committed.
+
+        Commands are refused before they write. One that fails later (a full disk) is undone alone with the help of
+        savepoints; they cost all others something, so the group runs without them first: then None asks for them.
+        """
+        answers: list[Answer] = []
+        for job in group:
+            view = SQLiteView(self._connection, savepoint=savepoints)
+            try:
+                value = job.work(view)
+                view.keep()
+            except BaseException as error:
+                if not self._connection.in_transaction:
+                    # A full disk, among others, takes the whole transaction away, savepoints included.
+                    reason = f"{self._file.path.name}: the transaction was lost: {error}"
+                    raise StoreUnavailable(reason=reason) from error
+                if view.wrote and not savepoints:
+                    return None
+                view.drop()
+                answers.append((job, None, told(error, self._file)))
+            else:
+                answers.append((job, value, None))
+                self._erases = self._erases or view.erased
+        return answers
+
+    def _commit(self) -> None:
+        begun = self._clock.monotonic()
+        self._connection.execute("COMMIT")
+        self._slow = self._slow + 1 if self._clock.monotonic() - begun > _SLOW_S else 0
+
+
+def _busy(error: sqlite3.Error) -> bool:
+    """Whether somebody else locks the file; an extended code keeps the plain one in its low byte."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _scrubbed(connection: sqlite3.Connection, *, erased: bool) -> bool:
+    """Clears away what was erased, from the file's free room and from the log; False when that must wait.
+
+    It happens after the commit, which stands whatever happens here.
+    """
+    try:
+        # SQLite clears what it deletes, but not the copies that it leaves in the free room of a page when rows move
+        # to another. In a large file, rewriting would hold up everybody for long; there a few such copies may stay.
+        if erased and connection.execute("PRAGMA page_count").fetchone()[0] <= _COMPACTED_PAGES:
+            connection.execute("VACUUM")
+        # Only the purge itself waits for readers of an older state; later commits try in passing.
+        connection.execute(f"PRAGMA busy_timeout = {int(_EMPTY_WAIT_S * 1000) if erased else 0}")
+        blocked: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+    except sqlite3.Error:
+        return False
+    return not blocked
