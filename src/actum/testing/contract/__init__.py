@@ -14,6 +14,7 @@ pytest.register_assert_rewrite(
             "continuations",
             "deliveries",
             "ends",
+            "engines",
             "faults",
             "heads",
             "lists",
