@@ -208,11 +208,9 @@ async def test_a_gap_of_several_records_is_one_damage(store: OwnedStore, tamper:
     assert " to " in found(report, Check.POSITIONS, session_id="talk").says
 
 
-async def test_the_scope_s_last_record_is_missed_too(store: OwnedStore, tamper: Tamper) -> None:
+async def test_the_scope_s_last_record_is_missed_by_its_run(store: OwnedStore, tamper: Tamper) -> None:
     tamper(DELETE, "run_completed", "turn-2")
-    report = await verify(store)
-    found(report, Check.POSITIONS, session_id="talk")
-    assert "status is completed" in found(report, Check.END, run_id="turn-2").says
+    assert "status is completed" in found(await verify(store), Check.END, run_id="turn-2").says
 
 
 async def test_a_deleted_result_is_missed_by_the_transcript(store: OwnedStore, tamper: Tamper) -> None:
@@ -395,7 +393,6 @@ async def test_a_record_behind_the_end_is_found(store: OwnedStore, tamper: Tampe
         "type, timestamp, 'late', turn_id, payload FROM records AS c WHERE event_key = 'phase:prompted' "
         "AND run = (SELECT run FROM runs WHERE run_id = 'turn-2')"
     )
-    tamper("UPDATE scopes SET position = position + 1 WHERE session_id = 'talk'")
     found(await verify(store), Check.END, run_id="turn-2", event_key="late")
 
 
@@ -443,3 +440,20 @@ async def test_a_run_that_moves_while_it_is_verified_is_no_damage(store: OwnedSt
     report = await verify(Moving())  # type: ignore[arg-type]  # it has the reads of a store
     assert moved
     assert report.damages == ()
+
+
+async def test_a_list_that_cannot_be_read_at_all_is_given_up(store: OwnedStore) -> None:
+    class Broken:
+        """The store, in which no record of the session `talk` can be read."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(store, name)
+
+        async def list_session_run_records(self, session_id: str, **options: object) -> object:
+            if session_id == "talk":
+                raise KeyError(99)
+            return await store.list_session_run_records(session_id, **options)  # type: ignore[arg-type]  # options pass through
+
+    report = await verify(Broken())  # type: ignore[arg-type]  # it has the reads of a store
+    assert "given up" in found(report, Check.READING, session_id="talk").says
+    assert report.sessions == 3

@@ -2,7 +2,8 @@
 
 Nothing is repaired. The store is only read, in pages; what is kept in memory does not grow with it. A store in use may
 be verified: a run that moves on meanwhile is read on. What no second fact repeats (the words of a user's message, say)
-cannot be proved by records; that a file was not changed at rest is for the file system to say.
+cannot be proved by records, nor that nothing was cut off behind the last record of a run that still runs; that a file
+was not changed at rest is for the file system to say.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -68,7 +69,8 @@ class _Verification:
                 scope_digest(session_id=session_id, root_run_id=None),
                 lambda cursor, limit: self._store.list_session_run_records(session_id, cursor=cursor, limit=limit),
             )
-            await self._head(session_id, proof)
+            if not proof.reading.unreadable:  # else a start that moved the head may be among what was lost
+                await self._head(session_id, proof)
         except (NotFound, SessionPurged):
             return  # purged while it was read
         self._findings.sessions += 1

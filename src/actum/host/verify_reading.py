@@ -10,6 +10,8 @@ from actum.records.record import Page, Record, position_of, record_id
 from actum.storage.contract import Store
 
 PAGE: Final = 200
+# After so many positions in a row at which nothing could be read, the rest of a list is given up.
+STEPS: Final = 1000
 
 # A page of records from a cursor on, of at most so many.
 ReadRecords: TypeAlias = Callable[[str | None, int], Awaitable[Page[Record]]]
@@ -36,7 +38,7 @@ class Reading:
 
     async def records(self) -> AsyncIterator[Record]:
         """Every record that can be read. Raises what a sound store raises too: NotFound, StoreUnavailable."""
-        limit, failed = PAGE, ""
+        limit, failed, steps, read_until = PAGE, "", 0, self.cursor
         while True:
             try:
                 page = await self._read(self.cursor, limit)
@@ -48,16 +50,21 @@ class Reading:
                 raise
             except Exception as error:  # noqa: BLE001 - a damaged row may make its reader raise anything
                 if limit == 1:
-                    self.cursor = record_id(self._digest, self.position + 1)
+                    steps += 1
                     failed = f"{type(error).__name__}: {error}"
+                    self.cursor = record_id(self._digest, self.position + 1)
                 limit = 1
+                if steps > STEPS:
+                    self.cursor = read_until
+                    self.unreadable.append((self.position + 1, f"{failed}; the rest was given up"))
+                    return
                 continue
             if failed:
                 self._passed(failed)
-                failed, limit = "", PAGE
+                failed, limit, steps = "", PAGE, 0
             for record in page.items:
                 yield record
-            self.cursor = page.cursor
+            self.cursor = read_until = page.cursor
             if not page.more:
                 return
 
