@@ -1,6 +1,5 @@
 """A worker dies at every call to its store, before and after the commit, and another one goes on from the records."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
 from actum.storage.sqlite import SQLiteBackend
-from tests.support.frail import MortalBackend
+from tests.support.frail import MortalBackend, until_dead
 from tests.support.runlogs import RunLog, log_of, never_poisoned, proven
 from tests.support.scenario import RUN, Cast, Gate, Worker, begun, playing, uses
 
@@ -53,16 +52,10 @@ def story() -> Cast:
     return cast.returns("a", 1).returns("b", ValueError("no")).returns("c", [3], idempotent=True)
 
 
-async def _die(store: OwnedStore, mortal: MortalBackend, cast: Cast) -> bool:
+async def _die(mortal: MortalBackend, cast: Cast) -> bool:
     """Plays the story until the backend dies and the worker with it; False when it came to its end first."""
     worker = Worker(LocalStore(mortal), cast)
-    playing = asyncio.ensure_future(worker.play())
-    dying = asyncio.ensure_future(mortal.died.wait())
-    await asyncio.wait({playing, dying}, return_when=asyncio.FIRST_COMPLETED)
-    died = mortal.died.is_set()
-    for task in (playing, dying):
-        task.cancel()
-    await asyncio.gather(playing, dying, return_exceptions=True)
+    died = await until_dead(mortal, worker.play())
     await worker.runtime.close()
     return died
 
@@ -123,7 +116,7 @@ async def test_a_death_at_any_call_changes_nothing_but_what_is_unknown(opened: O
     while True:
         async with opened() as backend:
             store, cast = await begun(backend), story()
-            died = await _die(store, MortalBackend(backend, dies_at=died_at + 1, after=after), cast)
+            died = await _die(MortalBackend(backend, dies_at=died_at + 1, after=after), cast)
             if died:
                 log = await _recovered(store, cast)
                 assert log.run.status is RunStatus.COMPLETED
@@ -145,7 +138,7 @@ async def test_recovery_may_die_as_often_as_it_likes(opened: Opened, *, after: b
     for first in range(2, 40, 5):
         async with opened() as backend:
             store, cast = await begun(backend), story()
-            await _die(store, MortalBackend(backend, dies_at=first, after=after), cast)
+            await _die(MortalBackend(backend, dies_at=first, after=after), cast)
             for again in range(1, 60):
                 mortal = MortalBackend(backend, dies_at=again, after=after)
                 if not await _die_recovering(mortal, cast):
@@ -157,19 +150,9 @@ async def test_recovery_may_die_as_often_as_it_likes(opened: Opened, *, after: b
 
 async def _die_recovering(mortal: MortalBackend, cast: Cast) -> bool:
     worker = Worker(LocalStore(mortal), cast)
-
-    async def recover() -> None:
-        for run_id in await worker.runtime.recover():
-            await worker.runtime.output(run_id)
-
-    going_on = asyncio.ensure_future(recover())
-    dying = asyncio.ensure_future(mortal.died.wait())
-    await asyncio.wait({going_on, dying}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (going_on, dying):
-        task.cancel()
-    await asyncio.gather(going_on, dying, return_exceptions=True)
+    died = await until_dead(mortal, worker.recover())
     await worker.runtime.close()
-    return mortal.died.is_set()
+    return died
 
 
 @before_and_after
@@ -188,7 +171,7 @@ async def test_a_canceled_run_is_canceled_however_its_worker_dies(opened: Opened
             await gate.reached.wait()
             died_at += 1
             mortal.die_at(mortal.calls + died_at, after=after)
-            await _unless_dying(mortal, worker)
+            await until_dead(mortal, _canceled(worker))
             await worker.runtime.close()
             async with playing(store, cast) as second:
                 await second.runtime.cancel_run(RUN, "user_stop")
@@ -206,17 +189,9 @@ async def test_a_canceled_run_is_canceled_however_its_worker_dies(opened: Opened
     assert died_at > 2
 
 
-async def _unless_dying(mortal: MortalBackend, worker: Worker) -> None:
-    async def cancel() -> None:
-        await worker.runtime.cancel_run(RUN, "user_stop")
-        await worker.runtime.output(RUN)
-
-    canceling = asyncio.ensure_future(cancel())
-    dying = asyncio.ensure_future(mortal.died.wait())
-    await asyncio.wait({canceling, dying}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (canceling, dying):
-        task.cancel()
-    await asyncio.gather(canceling, dying, return_exceptions=True)
+async def _canceled(worker: Worker) -> None:
+    await worker.runtime.cancel_run(RUN, "user_stop")
+    await worker.runtime.output(RUN)
 
 
 async def test_recovery_goes_on_with_nobody_elses_runs() -> None:

@@ -5,10 +5,10 @@ nothing any more from the chosen call on, and whoever waits for it waits until i
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from actum.base.errors import ActumError, StoreUnavailable
 from actum.storage.backend import Backend, Reader, Transaction
@@ -76,6 +76,20 @@ class MortalBackend:
             if not self.died.is_set():
                 return answer
         return await _never()
+
+
+async def until_dead(mortal: MortalBackend, work: Coroutine[Any, Any, object]) -> bool:
+    """Does the work until it is done or its backend dies, which is then the answer. Raises what the work raised."""
+    working = asyncio.ensure_future(work)
+    dying = asyncio.ensure_future(mortal.died.wait())
+    await asyncio.wait({working, dying}, return_when=asyncio.FIRST_COMPLETED)
+    dead = mortal.died.is_set()
+    for task in (working, dying):
+        task.cancel()
+    await asyncio.gather(working, dying, return_exceptions=True)
+    if not dead:
+        working.result()
+    return dead
 
 
 class AwayBackend:

@@ -15,7 +15,7 @@ from pathlib import Path
 from actum.storage.local import LocalStore
 from actum.storage.sqlite import SQLiteBackend
 from actum.testing.samples import T0
-from tests.support.frail import MortalBackend
+from tests.support.frail import MortalBackend, until_dead
 from tests.support.programs import line_of, program
 from tests.support.scenario import RUN, SESSION, Cast, Worker, uses
 
@@ -84,24 +84,16 @@ async def _play(folder: Path, verb: str, dies_at: int, *, after: bool) -> None:
     await LocalStore(backend).create_session(SESSION, T0)
     mortal = MortalBackend(backend, dies_at=dies_at, after=after)
     worker = Worker(LocalStore(mortal), story(folder, hangs=verb == "hang"))
-    playing = asyncio.ensure_future(_verb(worker, verb))
-    dying = asyncio.ensure_future(mortal.died.wait())
-    await asyncio.wait({playing, dying}, return_when=asyncio.FIRST_COMPLETED)
-    if mortal.died.is_set():
+    if await until_dead(mortal, _verb(worker, verb)):
         _say("died")
         await asyncio.get_running_loop().create_future()
-    await playing
-    dying.cancel()
     await worker.runtime.close()
     await backend.close()
 
 
 async def _verb(worker: Worker, verb: str) -> None:
     if verb == "recover":
-        names = await worker.runtime.recover()
-        for name in names:
-            await worker.runtime.output(name)
-        _say(json.dumps(names))
+        _say(json.dumps(await worker.recover()))
     elif verb == "race":
         _say("ready")
         await asyncio.to_thread(sys.stdin.readline)

@@ -198,6 +198,13 @@ class Worker:
         await self.start(run_id, text, **options)
         await self.runtime.output(run_id)
 
+    async def recover(self) -> tuple[str, ...]:
+        """Takes up what is there, and waits for its end."""
+        taken = await self.runtime.recover()
+        for run_id in taken:
+            await self.runtime.output(run_id)
+        return taken
+
 
 @asynccontextmanager
 async def playing(store: Store, cast: Cast, *, history: HistoryPolicy | None = None) -> AsyncIterator[Worker]:
