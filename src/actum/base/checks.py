@@ -56,14 +56,14 @@ def _plain_text(path: str, value: object, limit: int) -> str:
 
 def identifier(path: str, value: object) -> str:
     """An exact identity: 1 to 512 UTF-8 bytes, not only blanks, no NUL; never trimmed or normalised."""
-    data = utf8(path, value)
-    exact = _exactly_text(value, data)
+    exact = text(path, value)
     if not exact or exact.isspace():
         raise refuse(path, value, "is not empty and not only blanks")
-    if b"\0" in data:
+    if "\0" in exact:
         raise refuse(path, value, "holds no NUL character")
-    if len(data) > IDENTIFIER_BYTES:
-        raise refuse(path, value, f"has at most {IDENTIFIER_BYTES} UTF-8 bytes, not {len(data)}")
+    size = len(exact) if exact.isascii() else len(exact.encode())
+    if size > IDENTIFIER_BYTES:
+        raise refuse(path, value, f"has at most {IDENTIFIER_BYTES} UTF-8 bytes, not {size}")
     return exact
 
 

@@ -33,14 +33,15 @@ class _Values(msgspec.StructMeta):
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-class Value(msgspec.Struct, metaclass=_Values, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Value(msgspec.Struct, metaclass=_Values, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """An immutable value. Constructors trust their caller; `conform`, `dump` and every command do not.
 
+    A value holds only what was there before it, so none is ever part of a cycle, and the collector need not look.
     Defaults are left out of the bytes; unknown fields, wrong types and trailing bytes are refused on the way in.
     """
 
 
-class Fact(msgspec.Struct, frozen=True):
+class Fact(msgspec.Struct, frozen=True, gc=False):
     """An immutable value that never leaves the process: positional, quickly made, and checked by nobody."""
 
 

@@ -41,8 +41,9 @@ class SQLiteBackend:
     async def open(
         cls, path: Path | str, *, connect: Connect = sqlite3.connect, clock: Clock | None = None
     ) -> "SQLiteBackend":
-        """The store in the file `path`, which is made when it is not there; `connect` opens connections,
-        `clock` tells how long a commit takes.
+        """The store in the file `path`, which is made when it is not there.
+
+        `connect` opens connections, `clock` tells how long a commit takes.
 
         Raises NotAStore, SchemaTooNew, StoreUnavailable.
         """

@@ -88,7 +88,7 @@ class SQLiteFile:
 
     @contextmanager
     def connected(self, mode: Mode, *, shared: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection for this thread, closed at the end; `shared` with others, one at a time. Raises sqlite3.Error."""
+        """A connection for this thread, closed at the end; `shared` by others in turn. Raises sqlite3.Error."""
         connection = self._connect(
             f"file:{quote(str(self.path))}?mode={mode}",
             uri=True,

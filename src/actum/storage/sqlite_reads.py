@@ -40,6 +40,8 @@ WITH RECURSIVE chain (run_id, earlier, ends, depth) AS (
     UNION ALL
     SELECT r.run_id, r.history_run_id, r.end_position, depth + 1
     FROM chain CROSS JOIN runs AS r WHERE r.run_id = chain.earlier
+        -- A history ended before its follower did. On a damaged file this ends what would go round in a circle.
+        AND r.end_position < ifnull(chain.ends, 9223372036854775807)
 )
 SELECT run_id, ifnull(ends, 9223372036854775807) FROM chain ORDER BY depth DESC
 """
