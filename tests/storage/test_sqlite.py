@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from actum.base.errors import StoreUnavailable
+from actum.base.errors import DurableDataError, StoreUnavailable
 from actum.lifecycle.change import Change, Keys, Scope, SessionRow
 from actum.storage.backend import Reader, RecordQuery, SessionQuery, Transaction
+from actum.storage.opening import open_store
 from actum.storage.sqlite import SQLiteBackend
 from actum.storage.sqlite_view import SQLiteView
 from tests.support.programs import end_of, line_of, program
@@ -180,7 +181,7 @@ class TestClosing:
 FORKED = """
 import asyncio, os, sys
 from tests.storage.test_sqlite import append
-from actum.base.errors import StoreUnavailable
+from actum.base.errors import DurableDataError, StoreUnavailable
 from actum.storage.sqlite import SQLiteBackend
 
 async def refused(call):
@@ -280,3 +281,20 @@ async def test_a_session_row_is_found_by_its_exact_id_alone(backend: SQLiteBacke
         row = seen.sessions[name]
         assert isinstance(row, SessionRow)
         assert row.session.session_id == name
+
+
+async def test_a_damaged_history_that_goes_round_in_a_circle_is_left_again(path: Path, backend: SQLiteBackend) -> None:
+    await apply(backend, started(session_row(), run_row("r2")))
+    await backend.close()
+    with sqlite3.connect(path) as damaged:
+        damaged.execute(
+            "UPDATE runs SET history_run_id = 'r2', history_through = 'x', end_position = 3 WHERE run_id = 'r1'"
+        )
+        damaged.execute(
+            "UPDATE runs SET history_run_id = 'r1', history_through = 'x', end_position = 2 WHERE run_id = 'r2'"
+        )
+    damaged.close()
+    async with open_store(f"sqlite:///{path}") as store:
+        assert (await store.read_transcript("r1")).items == ()
+        with pytest.raises(DurableDataError, match="circle"):
+            await store.read_transcript("r1", backwards=True)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from actum.base.checks import identifier, labels, refuse
-from actum.base.errors import InvalidCursor, shortened
+from actum.base.errors import DurableDataError, InvalidCursor, shortened
 from actum.base.limits import PAGE_BYTES, PAGE_ITEMS
 from actum.base.value import Json, Value
 from actum.lifecycle.change import Keys, RunRow, Scope, Seen
@@ -114,7 +114,11 @@ def transcript_page_backwards(reader: Reader, row: RunRow, cursor: str | None, l
     items: list[Record] = []
     room = PAGE_BYTES
     here: RunRow | None = row
+    walked: set[str] = set()
     while here is not None:
+        if here.run.run_id in walked:
+            raise DurableDataError(run_id=here.run.run_id, path="history", rule="goes round in a circle")
+        walked.add(here.run.run_id)
         found = reader.records(
             RecordQuery(
                 scope=scope,
@@ -126,6 +130,7 @@ def transcript_page_backwards(reader: Reader, row: RunRow, cursor: str | None, l
                 backwards=True,
             )
         )
+        _reached(cursor, before or 0, found)
         if found.records and (len(items) >= limit or room <= 0):
             return Page(items=tuple(items), cursor=items[-1].id, more=True)
         items += found.records
