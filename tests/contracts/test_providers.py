@@ -3,10 +3,11 @@
 import itertools
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from actum.base.value import Verbatim, dump_json, load_json, spelled
 from actum.messages.parts import CacheCheckpointPart, ThinkingPart
 from actum.model.calls import StreamDecoder
 from actum.model.encoded import Encoded
@@ -14,14 +15,20 @@ from actum.model.projection import Fate
 from actum.model.response import Chunk, ModelResponse
 from actum.providers.anthropic.decode import MessagesDecoder
 from actum.providers.anthropic.decode import decode as decode_messages
+from actum.providers.bedrock.decode import ConverseDecoder, decode_converse
+from actum.providers.gemini.decode import GeminiDecoder, decode_gemini
 from actum.providers.openai.decode import ChatDecoder, decode_chat
 from actum.providers.openai.reasoning import shown, signature_of
 from actum.providers.openai.responses_decode import ResponsesDecoder, decode_responses
 from actum.testing.provider_contract import ProviderContract
-from actum.testing.provider_samples import standard_conversation
+from actum.testing.provider_samples import SPELLED, standard_conversation
 from tests.support.answers_anthropic import messages_answer, messages_events
+from tests.support.answers_bedrock import converse_answer, converse_events
+from tests.support.answers_gemini import gemini_answer, gemini_events
 from tests.support.answers_openai_chat import chat_answer, chat_events
 from tests.support.answers_openai_responses import responses_answer, responses_events
+from tests.support.judge_bedrock import converse_answer_breaches, converse_event_breaches, converse_request_breaches
+from tests.support.judge_gemini import gemini_answer_breaches, gemini_request_breaches
 from tests.support.vendor_specs import (
     chat_answer_breaches,
     chat_event_breaches,
@@ -131,7 +138,70 @@ class TestAnthropic(ProviderContract):
         return messages_request_breaches(body)
 
 
-ALL: tuple[ProviderContract, ...] = (TestOpenAIChat(), TestOpenAIResponses(), TestAnthropic())
+class TestBedrock(ProviderContract):
+    name = "bedrock"
+    model = "anthropic.claude-x-v1:0"
+
+    def thinking(self) -> tuple[ThinkingPart, ...]:
+        signed = ThinkingPart(text="Let me ☂ see. \n", signature="EqQBCgIYAhIM", provider="bedrock")
+        return (signed, ThinkingPart(redacted=b"opaque\x00\x01\xfe\xff", provider="bedrock"))
+
+    def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
+        answer = converse_answer(response, encoded)
+        assert converse_answer_breaches(answer) == []
+        return answer
+
+    def events(self, response: ModelResponse, encoded: Encoded, size: int) -> list[Any]:
+        events = converse_events(response, encoded, size)
+        assert [converse_event_breaches(event) for event in events] == [[]] * len(events)
+        return events
+
+    def decode(self, answer: Any, encoded: Encoded) -> ModelResponse:
+        return decode_converse(spelled(answer), encoded)
+
+    def streamed(self, events: Iterable[Any], encoded: Encoded) -> Iterable[Chunk]:
+        return chunks(ConverseDecoder(encoded), events)
+
+    def breaches(self, body: Any) -> list[str]:
+        return converse_request_breaches(body)
+
+
+class TestGemini(ProviderContract):
+    name = "gemini"
+    model = "gemini-2.5-pro"
+    # Gemini gives a tool's arguments as a value, not as text.
+    spelled: ClassVar[Verbatim] = Verbatim(dump_json(load_json(bytes(SPELLED))))
+
+    def thinking(self) -> tuple[ThinkingPart, ...]:
+        return (ThinkingPart(text="Let me ☂ see. \n", signature="AdHtim9hYmM=", provider="gemini"),)
+
+    def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
+        answer = gemini_answer(response, encoded)
+        assert gemini_answer_breaches(answer) == []
+        return answer
+
+    def events(self, response: ModelResponse, encoded: Encoded, size: int) -> list[Any]:
+        events = gemini_events(response, encoded, size)
+        assert [gemini_answer_breaches(event) for event in events] == [[]] * len(events)
+        return events
+
+    def decode(self, answer: Any, encoded: Encoded) -> ModelResponse:
+        return decode_gemini(spelled(answer), encoded)
+
+    def streamed(self, events: Iterable[Any], encoded: Encoded) -> Iterable[Chunk]:
+        return chunks(GeminiDecoder(encoded), events)
+
+    def breaches(self, body: Any) -> list[str]:
+        return gemini_request_breaches(body)
+
+
+ALL: tuple[ProviderContract, ...] = (
+    TestOpenAIChat(),
+    TestOpenAIResponses(),
+    TestAnthropic(),
+    TestBedrock(),
+    TestGemini(),
+)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,262 @@
+"""Converse answers -> response and chunks. A whole answer is read as the events of a stream, so both end alike.
+
+A whole answer is read from its bytes, for a tool's input keeps the spelling in which it came.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from actum.base.errors import InvalidValue, ModelError, shortened
+from actum.base.value import Json, items, load_json, members
+from actum.messages.parts import CharRange, ChunkRange, Citation, PageRange
+from actum.model.encoded import Encoded
+from actum.model.fold import ResponseFold
+from actum.model.response import (
+    Chunk,
+    CitationDelta,
+    ModelResponse,
+    ResponseStarted,
+    StopChunk,
+    StopReason,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseDelta,
+    Usage,
+    UsageChunk,
+)
+from actum.providers.bedrock.messages import PROVIDER
+
+_STOPS: Final = {
+    "end_turn": StopReason.END_TURN,
+    "tool_use": StopReason.TOOL_USE,
+    "stop_sequence": StopReason.STOP_SEQUENCE,
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
+    "guardrail_intervened": StopReason.CONTENT_FILTER,
+    "content_filtered": StopReason.CONTENT_FILTER,
+    "refusal": StopReason.REFUSAL,
+}
+_RANGES: Final[dict[str, Callable[[int, int], CharRange | ChunkRange | PageRange]]] = {
+    "documentChar": lambda start, end: CharRange(start=start, end=end),
+    "documentChunk": lambda start, end: ChunkRange(start=start, end=end),
+    "documentPage": lambda start, end: PageRange(start=start, end=end),
+}
+
+
+def decode_converse(answer: bytes, encoded: Encoded, response_id: str | None = None) -> ModelResponse:
+    """The response in the bytes of a whole answer. Raises ModelError, kind `malformed_response`, or InvalidValue."""
+    decoder = ConverseDecoder(encoded)
+    folding = ResponseFold()
+    for chunk in decoder.begin():
+        folding.add(chunk)
+    about = {"ResponseMetadata": {"RequestId": response_id}} if response_id else {}
+    for event in (about, *_events_of(answer)):
+        for chunk in decoder.event(event):
+            folding.add(chunk)
+    return folding.response()
+
+
+def _events_of(answer: bytes) -> Iterator[Json]:
+    """A whole answer as the events of a stream."""
+    given = members(answer)
+    try:
+        content = members(bytes(members(bytes(given["output"]))["message"]))["content"]
+        reason = load_json(bytes(given["stopReason"]))
+    except KeyError as missing:
+        raise _malformed(f"the answer has no {missing}") from None
+    for index, block in enumerate(items(bytes(content))):
+        for delta in _deltas(bytes(block)):
+            kind = "contentBlockStart" if "start" in delta else "contentBlockDelta"
+            yield {kind: {"contentBlockIndex": index, **delta}}
+        yield {"contentBlockStop": {"contentBlockIndex": index}}
+    yield {"messageStop": {"stopReason": reason}}
+    if "usage" in given:
+        yield {"metadata": {"usage": load_json(bytes(given["usage"]))}}
+
+
+def _deltas(block: bytes) -> Iterator[dict[str, Json]]:
+    """A block of a whole answer as the start and the deltas that a stream would make of it."""
+    given = members(block)
+    if "toolUse" in given:
+        use = members(bytes(given["toolUse"]))
+        about = {name: load_json(bytes(use[name])) for name in ("toolUseId", "name") if name in use}
+        yield {"start": {"toolUse": about}}
+        yield {"delta": {"toolUse": {"input": bytes(use.get("input", b"")).decode()}}}
+        return
+    for kind, value in given.items():
+        said = load_json(bytes(value))
+        if kind == "reasoningContent" and "reasoningText" in _object(said, "reasoning"):
+            thought = _object(said["reasoningText"], "a thought")
+            yield from ({"delta": {kind: {name: each}}} for name, each in thought.items())
+        elif kind == "citationsContent":
+            cited = _object(said, "a text with citations")
+            yield from ({"delta": each} for each in _list(cited.get("content"), "a cited text"))
+            yield from ({"delta": {"citation": each}} for each in _list(cited.get("citations"), "citations"))
+        else:
+            yield {"delta": {kind: said}}
+
+
+class ConverseDecoder:
+    """Reads the events of one streamed answer, one after the other."""
+
+    def __init__(self, encoded: Encoded) -> None:
+        self._encoded = encoded
+        # Tool uses and redacted thinking that have begun: what is known only when they end.
+        self._bare: set[int] = set()
+        self._redacted: dict[int, bytes] = {}
+
+    def begin(self) -> Iterator[Chunk]:
+        """What is known before the first event."""
+        yield ResponseStarted(provider=PROVIDER, projections=self._encoded.projections)
+
+    def event(self, event: Json) -> Iterator[Chunk]:
+        """The chunks in one event. Raises ModelError, kind `malformed_response`."""
+        for name, value in _object(event, "an event").items():
+            given = _object(value, name)
+            match name:
+                case "ResponseMetadata":
+                    # No event of the service, but what the SDK knows of the call: the answer has no other name.
+                    yield ResponseStarted(response_id=given.get("RequestId"))
+                case "contentBlockStart":
+                    yield from self._start(_index(given), _object(given.get("start"), "a start"))
+                case "contentBlockDelta":
+                    yield from self._delta(_index(given), _object(given.get("delta"), "a delta"))
+                case "contentBlockStop":
+                    yield from self._end(_index(given))
+                case "messageStop":
+                    reason = _text(given.get("stopReason"), "stopReason")
+                    yield StopChunk(stop=_STOPS.get(reason, StopReason.UNKNOWN), provider_stop=reason)
+                case "metadata" if given.get("usage") is not None:
+                    yield UsageChunk(usage=_usage(_object(given["usage"], "usage")))
+                case _:
+                    # messageStart says nothing new, and a later version of the service may say more.
+                    pass
+
+    def _start(self, index: int, start: Mapping[str, Json]) -> Iterator[Chunk]:
+        use = start.get("toolUse")
+        if use is None:
+            raise _malformed(f"a block began that is none of an answer's: {shortened(dict(start))}")
+        given = _object(use, "a tool use")
+        self._bare.add(index)
+        name = self._encoded.aliases.original(_text(given.get("name"), "a tool's name"))
+        yield ToolUseDelta(index=index, id=_text(given.get("toolUseId"), "a tool use's id"), name=name)
+
+    def _delta(self, index: int, delta: Mapping[str, Json]) -> Iterator[Chunk]:
+        for kind, value in delta.items():
+            match kind:
+                case "text":
+                    yield TextDelta(index=index, text=_text(value, "a text"))
+                case "toolUse":
+                    input = _text(_object(value, "a tool use").get("input"), "a tool's input")
+                    if input:
+                        self._bare.discard(index)
+                        yield ToolUseDelta(index=index, input=input)
+                case "reasoningContent":
+                    yield from self._thought(index, _object(value, "reasoning"))
+                case "citation":
+                    yield CitationDelta(index=index, citation=_citation(_object(value, "a citation")))
+                case _:
+                    raise _malformed(f"a block of kind {kind!r} is none of an answer's")
+
+    def _thought(self, index: int, thought: Mapping[str, Json]) -> Iterator[Chunk]:
+        for kind, value in thought.items():
+            match kind:
+                case "text":
+                    yield ThinkingDelta(index=index, text=_text(value, "a thought"), provider=PROVIDER)
+                case "signature":
+                    signature = _text(value, "a signature")
+                    yield ThinkingDelta(index=index, signature=signature, provider=PROVIDER)
+                case "redactedContent":
+                    self._redacted[index] = self._redacted.get(index, b"") + _bytes(value)
+                case _:
+                    raise _malformed(f"reasoning of kind {kind!r} is unknown")
+
+    def _end(self, index: int) -> Iterator[Chunk]:
+        if index in self._bare:
+            # A tool without arguments streams none; a whole answer says `{}` for the same.
+            yield ToolUseDelta(index=index, input="{}")
+        if index in self._redacted:
+            yield ThinkingDelta(index=index, redacted=self._redacted.pop(index), provider=PROVIDER)
+
+
+def _citation(given: Mapping[str, Json]) -> Citation:
+    content = given.get("sourceContent")
+    excerpts = [_text(_object(each, "an excerpt").get("text"), "an excerpt") for each in _list(content, "excerpts")]
+    return Citation(
+        title=_optional(given.get("title"), "a title"),
+        source=_optional(given.get("source"), "a source"),
+        location=_location(given.get("location")),
+        excerpt="".join(excerpts) if content is not None else None,
+    )
+
+
+def _location(given: Json) -> CharRange | ChunkRange | PageRange | None:
+    """Where a citation points to; None for a kind of place that no part can name, such as a page of the web."""
+    if not isinstance(given, dict):
+        return None
+    for kind, at in given.items():
+        make = _RANGES.get(kind)
+        if make is not None and isinstance(at, dict) and type(at.get("start")) is type(at.get("end")) is int:
+            try:
+                return make(at["start"], at["end"])
+            except InvalidValue:
+                raise _malformed(f"a citation ends before it starts: {shortened(at)}") from None
+    return None
+
+
+def _usage(given: Mapping[str, Json]) -> Usage:
+    return Usage(
+        input=_count(given.get("inputTokens")),
+        output=_count(given.get("outputTokens")),
+        cache_read=_count(given.get("cacheReadInputTokens")),
+        cache_write=_count(given.get("cacheWriteInputTokens")),
+    )
+
+
+def _count(given: Json) -> int | None:
+    return given if type(given) is int and given >= 0 else None
+
+
+def _index(given: Mapping[str, Json]) -> int:
+    index = given.get("contentBlockIndex")
+    if type(index) is int:
+        return index
+    raise _malformed(f"contentBlockIndex is a number, not {shortened(index)}")
+
+
+def _bytes(given: Json) -> bytes:
+    """Bytes, which the SDK has decoded already where it reads the stream."""
+    if isinstance(given, bytes):
+        return given
+    try:
+        return base64.b64decode(_text(given, "redacted reasoning"), validate=True)
+    except binascii.Error:
+        raise _malformed("redacted reasoning is base64") from None
+
+
+def _text(given: Json, what: str) -> str:
+    if isinstance(given, str):
+        return given
+    raise _malformed(f"{what} is text, not {shortened(given)}")
+
+
+def _optional(given: Json, what: str) -> str | None:
+    return None if given is None else _text(given, what)
+
+
+def _list(given: Json, what: str) -> list[Json]:
+    if given is None or isinstance(given, list):
+        return given or []
+    raise _malformed(f"{what} is a list, not {shortened(given)}")
+
+
+def _object(given: Json, what: str) -> Mapping[str, Json]:
+    if isinstance(given, dict):
+        return given
+    raise _malformed(f"{what} is an object, not {shortened(given)}")
+
+
+def _malformed(says: str) -> ModelError:
+    return ModelError(kind="malformed_response", message=says)

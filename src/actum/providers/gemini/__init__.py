@@ -1,0 +1,1 @@
+"""Google's Gemini: generateContent and its stream. Encode, decode, client."""
