@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from actum.base.checks import refuse
 from actum.base.errors import shortened
-from actum.tools.define import tool
 from actum.tools.failures import Recovery, ToolFailure, ToolFailureKind, cut_message
 from actum.tools.spec import ToolDefinition, ToolSpec
 
@@ -19,7 +18,7 @@ class ToolRegistry:
     def __init__(self, tools: Iterable[ToolSpec | Callable[..., object]] = ()) -> None:
         self._specs: dict[str, ToolSpec] = {}
         for each in tools:
-            spec = each if isinstance(each, ToolSpec) else tool(each)
+            spec = each if isinstance(each, ToolSpec) else _made(each)
             if spec.name in self._specs:
                 raise refuse("tools", spec.name, "have names of their own; two tools share this one")
             self._specs[spec.name] = spec
@@ -53,3 +52,10 @@ class ToolRegistry:
             return "This agent has no tools."
         near = difflib.get_close_matches(name, self._specs, n=3, cutoff=0.5)
         return f"The nearest names are {', '.join(near)}." if near else f"The tools are {', '.join(self._specs)}."
+
+
+def _made(function: Callable[..., object]) -> ToolSpec:
+    # Schemas come out of pydantic, which takes longer to load than all of Actum: only whoever gives a function waits.
+    from actum.tools.define import tool  # noqa: PLC0415 - see above
+
+    return tool(function)
