@@ -9,6 +9,12 @@ REQUESTED: Final = "run_requested"
 SEED: Final = "transcript:seed"
 INPUT: Final = "transcript:input"
 PROMPTED: Final = "phase:prompted"
+SUSPENDED: Final = "run_suspended"
+SUPERSEDED: Final = "turn_superseded"
+CLOSING: Final = "transcript:closing"
+
+# The step of the calls that a continuation inherited from the suspended run before it.
+INHERITED: Final = -1
 
 
 def plan(step: int) -> str:
@@ -33,12 +39,12 @@ def note(step: int, index: int) -> str:
 
 def results(step: int) -> str:
     """The one user message that answers the tool uses of a step."""
-    return f"plan:{step}:results"
+    return f"plan:{_name(step)}:results"
 
 
 def phase(step: int, name: str) -> str:
     """The run entered a phase at a step."""
-    return f"plan:{step}:phase:{name}"
+    return f"plan:{_name(step)}:phase:{name}"
 
 
 def scheduled(call_id: str) -> str:
@@ -54,3 +60,22 @@ def started(call_id: str, attempt: int) -> str:
 def result(call_id: str) -> str:
     """The answer of a call."""
     return f"call:result:{call_id}"
+
+
+def asked(item_id: str) -> str:
+    """The run asks for an item."""
+    return f"input:asked:{item_id}"
+
+
+def answered(item_id: str) -> str:
+    """An item was answered."""
+    return f"input:answered:{item_id}"
+
+
+def authorized(call_id: str) -> str:
+    """A person or a rule decided about a call."""
+    return f"call:authorized:{call_id}"
+
+
+def _name(step: int) -> str:
+    return "inherited" if step == INHERITED else str(step)

@@ -13,17 +13,43 @@ from actum.base.checks import Identifier, Instant, Labels
 from actum.base.value import Json, Value
 from actum.lifecycle.states import RunStatus
 from actum.messages.message import Message
+from actum.records import kinds
 from actum.records.failures import Failure, Recovery
 from actum.records.record import Follows, HistoryRef
 
 T = TypeVar("T")
 
 
+class ParentCall(Value):
+    """The tool call of a parent run that a child run answers."""
+
+    run_id: Identifier
+    agent_id: Identifier
+    tool_call_id: Identifier
+    tool_name: Identifier
+
+
+class Opening(Value):
+    """What a start says about the calls that the run before it left open, stored in the start's own write.
+
+    A continuation brings the answers of a person: `answered` items, `authorizations` of calls, `results` of external
+    tools. A run that supersedes one names it, with a result for each call that had none, and `closing` is the one
+    message that answers the group.
+    """
+
+    answered: tuple[kinds.InputAnswered, ...] = ()
+    authorizations: tuple[kinds.ToolAuthorization, ...] = ()
+    results: tuple[kinds.ToolResultReceived, ...] = ()
+    superseded: kinds.TurnSuperseded | None = None
+    closing: Message | None = None
+
+
 class RunRequest(Value):
     """Everything that an engine accepts for a run. `request_digest` covers what the caller gave, and that alone.
 
-    `seeded` is what existed before, beyond `history`; `messages` are the run's new input. `agent_version`, `options`
-    and the digest are stored with the start: all that recovery needs.
+    `seeded` is what existed before, beyond `history`; `messages` are the run's new input. `predecessor_run_id` is the
+    suspended run that this one continues, `parent` the call that it answers as a child. `agent_version`, `options` and
+    the digest are stored with the start: all that recovery needs.
     """
 
     run_id: Identifier
@@ -32,6 +58,9 @@ class RunRequest(Value):
     session_id: Identifier | None = None
     tenant: Identifier | None = None
     turn_id: Identifier | None = None
+    parent: ParentCall | None = None
+    predecessor_run_id: Identifier | None = None
+    opening: Opening | None = None
     history: HistoryRef | None = None
     follows: Follows | None = None
     labels: Labels = {}
@@ -55,6 +84,27 @@ class Begun(Value):
     stop: Stop | None = None
 
 
+class OpenStep(Value):
+    """Look where a started run stands, before its first step here."""
+
+    run_id: Identifier
+
+
+class Opened(Value):
+    """Where a started run stands: at an end, at a stop, or before the group of calls that it inherited.
+
+    `inherited` says that a suspended run left a group of calls, or questions, that this run must settle before it
+    plans. Of these calls `call_ids` can be answered now; `waiting` says that something still waits for a person.
+    """
+
+    ended: RunStatus | None = None
+    stop: Stop | None = None
+    inherited: bool = False
+    call_ids: tuple[str, ...] = ()
+    waiting: bool = False
+    synthesize_after_tools: bool = False
+
+
 class PlanStep(Value):
     """Ask the planner for a step. `finalize` asks for the last one, which may call nothing."""
 
@@ -64,9 +114,13 @@ class PlanStep(Value):
 
 
 class Planned(Value):
-    """What a step decided: calls to make, or the end that is stored by now."""
+    """What a step decided: calls to make now, or the end that is stored by now.
+
+    `waiting` says that the plan also has calls, or questions, that wait for a person.
+    """
 
     call_ids: tuple[str, ...] = ()
+    waiting: bool = False
     synthesize_after_tools: bool = False
     ended: RunStatus | None = None
     stop: Stop | None = None
@@ -81,14 +135,18 @@ class CallStep(Value):
 
 
 class Called(Value):
-    """A call has its answer, unless `stop` says that it must not be run any more, or `ended` that its run is over."""
+    """A call has its answer, unless `stop` says that it must not be run any more, or `ended` that its run is over.
+
+    `waiting`: it has none yet, because a person must say something first, here or in the child run that answers it.
+    """
 
     ended: bool = False
+    waiting: bool = False
     stop: Stop | None = None
 
 
 class CollectStep(Value):
-    """Store the one message that answers all calls of a step."""
+    """Store the one message that answers all calls of a step; the step of an inherited group is `keys.INHERITED`."""
 
     run_id: Identifier
     step: int
@@ -104,6 +162,20 @@ class Collected(Value):
     ended: bool = False
     recovery: Recovery | None = None
     terminal: bool = False
+    stop: Stop | None = None
+
+
+class SuspendStep(Value):
+    """Suspend the run: what could be answered at this step is, and the rest waits for a person."""
+
+    run_id: Identifier
+    step: int
+
+
+class Suspended(Value):
+    """The run's end as it is stored, by this step or by another; or why it shall stop instead."""
+
+    ended: RunStatus | None = None
     stop: Stop | None = None
 
 
