@@ -22,7 +22,7 @@ from actum.memory.entries import (
     decide_store,
     written_by,
 )
-from actum.memory.search import DEPTH, Embedder, fuse, nearest, ranked_by_words, unit_vectors
+from actum.memory.search import DEPTH, Embedder, covering, fuse, nearest, ranked_by_words, unit_vectors, word_weight
 from actum.memory.terms import entry_text, telling_terms, terms
 from actum.records.record import Page
 
@@ -132,8 +132,11 @@ class InMemoryEntryStore(EntryStore):
         here = self._scopes.get(scope_key) or _Scope()
         present = {each.key: each for each in here.all_present(self._clock.now())}
         said = {key: Counter(terms(entry_text(key, each.value))) for key, each in present.items()}
-        worded = [key for key, _ in ranked_by_words(telling_terms(asked), said)][: max(DEPTH, count)]
+        words = telling_terms(asked)
+        worded = [key for key, _ in ranked_by_words(words, said)][: max(DEPTH, count)]
         if vector:
+            weights = {each: word_weight(len(said), sum(each in held for held in said.values())) for each in words}
+            worded = covering(words, weights, {key: said[key] for key in worded})
             vectors = ((key, here.vectors[key]) for key in present if key in here.vectors)
             near = nearest(vector, vectors, max(DEPTH, count))
         return tuple(

@@ -62,8 +62,10 @@ class SQLiteEntryStore(EntryStore):
         now, depth = self._clock.now(), max(DEPTH, count)
 
         def read(connection: sqlite3.Connection) -> tuple[FoundEntry, ...]:
-            worded = rows.worded(connection, place, asked, depth, now)
-            near = rows.near(connection, place, vector, depth, now) if vector is not None else []
+            worded, near = rows.worded(connection, place, asked, depth, now), []
+            if vector is not None:
+                worded = rows.covered(connection, place, asked, worded)
+                near = rows.near(connection, place, vector, depth, now)
             best = fuse(worded, near, limit=count)
             return tuple(
                 FoundEntry(entry=rows.numbered(connection, place, number), score=score) for number, score in best

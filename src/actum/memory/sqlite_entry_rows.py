@@ -11,9 +11,9 @@ from actum.base.errors import SessionPurged
 from actum.base.limits import PAGE_BYTES
 from actum.base.value import dump_json, load_json
 from actum.memory.entries import EntrySource, MemoryEntry, ScopeKey, StoredEntry, alive, decide_store, identity_digest
-from actum.memory.search import nearest
-from actum.memory.sqlite_words import add_words, asked_for, drop_words
-from actum.memory.terms import entry_text
+from actum.memory.search import covering, nearest, word_weight
+from actum.memory.sqlite_words import add_words, asked_for, drop_words, having
+from actum.memory.terms import entry_text, telling_terms, terms
 
 _COLUMNS: Final = "entry, key, version, stored, expires, source_run, source_record, value"
 _ALIVE: Final = "(expires IS NULL OR expires > ?)"
@@ -131,6 +131,22 @@ def worded(connection: sqlite3.Connection, place: ScopeKey, query: str, limit: i
         return []
     found = connection.execute(_WORDED, (match, here.scope, to_millis(now), limit))
     return [row[0] for row in found]
+
+
+def covered(connection: sqlite3.Connection, place: ScopeKey, query: str, numbers: list[int]) -> list[int]:
+    """Of these rows those that hold enough of the query's words, in their order; see `search.covering`."""
+    here = _scope(connection, place)
+    if here is None or here.secret is None or not numbers:
+        return []
+    asked = telling_terms(query)
+    total = connection.execute(
+        "SELECT count(*) FROM memory_entries WHERE scope = ? AND present = 1", (here.scope,)
+    ).fetchone()[0]
+    weights = {each: word_weight(total, having(connection, "memory_entry_words", here.secret, each)) for each in asked}
+    marks = ", ".join("?" * len(numbers))
+    found = connection.execute(f"SELECT entry, key, value FROM memory_entries WHERE entry IN ({marks})", numbers)  # noqa: S608 - only marks
+    said = {number: set(terms(entry_text(key, load_json(value)))) for number, key, value in found}
+    return covering(asked, weights, {number: said[number] for number in numbers})
 
 
 def near(connection: sqlite3.Connection, place: ScopeKey, vector: Vector, limit: int, now: datetime) -> list[int]:

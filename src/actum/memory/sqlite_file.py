@@ -9,7 +9,6 @@ import asyncio
 import fcntl
 import hashlib
 import os
-import queue
 import sqlite3
 import threading
 from collections import Counter
@@ -18,10 +17,11 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote
 
-from actum.base.errors import ActumError, NotAStore, SchemaTooNew, StoreUnavailable
+from actum.base.errors import NotAStore, SchemaTooNew, StoreUnavailable
+from actum.memory.sqlite_threads import Answer, Job, Threads
 
 T = TypeVar("T")
 
@@ -31,6 +31,8 @@ _MAGIC: Final = b"SQLite format 3\0"
 _BUSY_TIMEOUT_S: Final = 10.0
 _SCRUB_WAIT_MS: Final = 200
 _READERS: Final = 2
+# How many writes that wait together share a commit, which costs a sync of the disk however much it holds.
+_GROUP: Final = 64
 _MIGRATIONS: Final = (
     "CREATE TABLE IF NOT EXISTS memory_migrations "
     "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
@@ -58,8 +60,8 @@ class MemoryFile:
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
         self._process = os.getpid()
-        self._writer = _Threads("actum-memory-writer", 1, self)
-        self._readers = _Threads("actum-memory-reader", _READERS, self)
+        self._writer = Threads("actum-memory-writer", 1, self.connected, self._write, self.told, group=_GROUP)
+        self._readers = Threads("actum-memory-reader", _READERS, self.connected, self._read, self.told)
 
     @classmethod
     async def open(cls, path: Path | str) -> "MemoryFile":
@@ -72,29 +74,19 @@ class MemoryFile:
         return file
 
     async def write(self, work: Callable[[sqlite3.Connection], T], *, erases: bool = False) -> T:
-        """`work` in a transaction of its own, its answer after the commit; with `erases` the log is emptied too."""
+        """`work` in a transaction that it may share with others; its answer after the commit.
 
-        def job(connection: sqlite3.Connection) -> T:
-            with self._turn():
-                if _inode(self._path) is None:
-                    raise StoreUnavailable(reason=f"{self._path} was moved or deleted while it was open")
-                with _transaction(connection, "BEGIN IMMEDIATE"):
-                    answer = work(connection)
-                if erases:
-                    _scrub(connection)
-            return answer
-
-        answer: T = await self._ask(self._writer, job)
+        What one work refuses leaves no trace and does not touch its neighbours; what the machine refuses fails them
+        all. With `erases` the log is emptied too.
+        """
+        self._require_own_process()
+        answer: T = await self._writer.ask(work, erases=erases)
         return answer
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """`work` on one state of the rows."""
-
-        def job(connection: sqlite3.Connection) -> T:
-            with _transaction(connection, "BEGIN"):
-                return work(connection)
-
-        answer: T = await self._ask(self._readers, job)
+        self._require_own_process()
+        answer: T = await self._readers.ask(work)
         return answer
 
     async def close(self) -> None:
@@ -103,12 +95,32 @@ class MemoryFile:
             await asyncio.to_thread(self._readers.stop)
             await asyncio.to_thread(self._writer.stop)
 
-    async def _ask(self, threads: "_Threads", job: Callable[[sqlite3.Connection], Any]) -> Any:  # noqa: ANN401 - whatever the job gives
+    def _require_own_process(self) -> None:
         if self._process != os.getpid():
             raise StoreUnavailable(
                 reason="this memory was opened before a fork; only the parent may use it, so open it after forking"
             )
-        return await threads.ask(job)
+
+    def _read(self, connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:
+        answers: list[Answer] = []
+        for job in jobs:
+            try:
+                with _transaction(connection, "BEGIN"):
+                    answers.append((job, job.work(connection), None))
+            except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
+                answers.append((job, None, error))
+        return answers
+
+    def _write(self, connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:
+        """One transaction for all of them. Raises when nothing of it is stored."""
+        with self._turn():
+            if _inode(self._path) is None:
+                raise StoreUnavailable(reason=f"{self._path} was moved or deleted while it was open")
+            with _transaction(connection, "BEGIN IMMEDIATE"):
+                answers = [_apart(connection, job) for job in jobs]
+            if any(job.erases and error is None for job, _, error in answers):
+                _scrub(connection)
+        return answers
 
     @contextmanager
     def connected(self) -> Iterator[sqlite3.Connection]:
@@ -210,83 +222,21 @@ class MemoryFile:
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
 
 
-class _Threads:
-    """At most `size` threads around one queue, each started when it is needed, with a connection of its own.
-
-    A connection lives only in its thread's frames: a forked child has no such thread, so it closes none by mistake.
-    """
-
-    def __init__(self, name: str, size: int, file: MemoryFile) -> None:
-        self._name, self._size, self._file = name, size, file
-        self._queue: queue.SimpleQueue[tuple[Callable[[Any], Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._unanswered = 0
-        self._lock = threading.Lock()
-        self._stopped = False
-
-    async def ask(self, job: Callable[[sqlite3.Connection], Any]) -> Any:  # noqa: ANN401 - whatever the job gives
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        with self._lock:
-            if self._stopped:
-                raise StoreUnavailable(reason="the memory is closed")
-            if self._unanswered >= len(self._threads) < self._size:
-                thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._threads.append(thread)
-                thread.start()
-            self._unanswered += 1
-            self._queue.put((job, future))
-        try:
-            return await future
-        finally:
-            with self._lock:
-                self._unanswered -= 1
-
-    def stop(self) -> None:
-        """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""
-        with self._lock:
-            if not self._stopped:
-                self._stopped = True
-                for _ in self._threads:
-                    self._queue.put(None)
-        for thread in self._threads:
-            thread.join()
-
-    def _run(self) -> None:
-        while (asked := self._queue.get()) is not None:
-            try:
-                with self._file.connected() as connection:
-                    waiting: tuple[Callable[[Any], Any], asyncio.Future[Any]] | None = asked
-                    while waiting is not None:
-                        self._answer(connection, *waiting)
-                        waiting = self._queue.get()
-                    return
-            except (sqlite3.Error, OSError, ActumError) as error:
-                # It did not open; the next job tries again.
-                _deliver(asked[1], None, self._file.told(error))
-
-    def _answer(self, connection: sqlite3.Connection, job: Callable[[Any], Any], future: "asyncio.Future[Any]") -> None:
-        if future.cancelled():
-            return
-        try:
-            value = job(connection)
-        except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
-            _deliver(future, None, self._file.told(error))
-        else:
-            _deliver(future, value, None)
-
-
-def _deliver(future: "asyncio.Future[Any]", value: object, error: BaseException | None) -> None:
-    def settle() -> None:
-        if future.done():
-            return  # the task that waited was canceled; what it asked for is done all the same
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)
-
-    # A loop that has closed says so with this error; nobody waits there any more.
-    with suppress(RuntimeError):
-        future.get_loop().call_soon_threadsafe(settle)
+def _apart(connection: sqlite3.Connection, job: Job) -> Answer:
+    """The job's answer; when it is refused, what it wrote is undone and that of the others stays."""
+    connection.execute("SAVEPOINT job")
+    try:
+        value = job.work(connection)
+    except BaseException as error:
+        if not connection.in_transaction:
+            # A full disk, among others, takes the whole transaction away, savepoints included.
+            raise StoreUnavailable(reason=f"the transaction was lost: {error}") from error
+        connection.execute("ROLLBACK TO job")
+        answer: Answer = (job, None, error)
+    else:
+        answer = (job, value, None)
+    connection.execute("RELEASE job")
+    return answer
 
 
 @contextmanager

@@ -34,6 +34,13 @@ def asked_for(secret: str, query: str, *, every: bool) -> str | None:
     return _digests(secret, asked, " " if every else " OR ") if asked else None
 
 
+def having(connection: sqlite3.Connection, index: Index, secret: str, term: str) -> int:
+    """How many rows under this secret hold the word."""
+    match = _digests(secret, [term])
+    found = connection.execute(f"SELECT count(*) FROM {index} WHERE {index} MATCH ?", (match,)).fetchone()  # noqa: S608 - one of two names
+    return int(found[0])
+
+
 def _digests(secret: str, words: Iterable[str], between: str = " ") -> str:
     key = bytes.fromhex(secret)
     return between.join(
