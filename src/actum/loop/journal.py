@@ -60,6 +60,8 @@ class Journal:
     plans: list[Plan] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
     usage: list[kinds.UsageCounted] = field(default_factory=list)
+    decisions: list[kinds.PolicyDecision] = field(default_factory=list)
+    compressed: kinds.HistoryCompressed | None = None
     intent: str | None = None
     suspended: kinds.RunSuspended | None = None
     ended: kinds.RunCompleted | None = None
@@ -100,6 +102,10 @@ class Journal:
                 self._call(result.tool_call_id).result = result
             case kinds.UsageCounted() as usage:
                 self.usage.append(usage)
+            case kinds.PolicyDecision() as decision:
+                self.decisions.append(decision)
+            case kinds.HistoryCompressed() as compressed:
+                self.compressed = compressed
             case _:
                 self._fold_life(record, payload)
 
