@@ -115,6 +115,8 @@ class Journal:
                 self.started, self.turn_id = payload, record.turn_id
             case kinds.RunRequested():
                 self.requested = payload
+            case kinds.ChildRunLinked(tool_call_id=call_id) as linked:
+                self.children[call_id] = linked
             case kinds.CancellationIntent(reason=reason):
                 self.intent = reason
             case kinds.RunSuspended():

@@ -138,11 +138,21 @@ class Called(Value):
     """A call has its answer, unless `stop` says that it must not be run any more, or `ended` that its run is over.
 
     `waiting`: it has none yet, because a person must say something first, here or in the child run that answers it.
+    `child`: it has none yet, because the child run of this id, which answers it, has not come to its end.
     """
 
     ended: bool = False
     waiting: bool = False
+    child: Identifier | None = None
     stop: Stop | None = None
+
+
+class ChildStep(Value):
+    """Start the child run that answers a call, unless it was started before."""
+
+    run_id: Identifier
+    call_id: str
+    child_run_id: Identifier
 
 
 class CollectStep(Value):
@@ -192,9 +202,13 @@ class FinishStep(Value):
 
 
 class Finished(Value):
-    """The run's end as it is stored, by this step or by another."""
+    """The run's end as it is stored, by this step or by another; or the `children` that must come to their end first.
+
+    Then nothing is stored yet but the reason why those children shall stop.
+    """
 
     status: RunStatus
+    children: tuple[str, ...] = ()
 
 
 class World(Protocol):
@@ -215,6 +229,13 @@ class World(Protocol):
         """Run one call's tool at most once, and store its answer."""
         ...
 
+    async def begin_child(self, step: ChildStep) -> Begun:
+        """Store the start of a child run with the parent's link to it, in one write.
+
+        Raises CancellationRequested and RunNotRunning when the parent may start nothing more.
+        """
+        ...
+
     async def collect(self, step: CollectStep) -> Collected:
         """Store the answers of a step as one message."""
         ...
@@ -232,6 +253,17 @@ class WorkflowContext(World, Protocol):
 
     def now(self) -> datetime:
         """The present instant, the same again when the loop is replayed."""
+        ...
+
+    async def start_child(self, step: ChildStep) -> None:
+        """Runs a child to its end, or until it waits for a person; a child is driven by one engine, like any run.
+
+        Leaving this wait leaves the child alone; `end_children` stops it.
+        """
+        ...
+
+    async def end_children(self, run_ids: tuple[str, ...]) -> None:
+        """Tells these children to stop, as is stored already, and returns once each has come to its end."""
         ...
 
     async def cancel_requested(self) -> Stop:
