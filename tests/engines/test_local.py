@@ -127,6 +127,36 @@ async def test_recovery_at_once_by_many_goes_on_once(store: OwnedStore) -> None:
     assert {(await proven(store, run_id)).run.status for run_id in runs} == {RunStatus.COMPLETED}
 
 
+async def test_recovery_pages_through_everything_that_runs(store: OwnedStore) -> None:
+    gate = Gate()
+    cast = Cast(uses("a"), "done").returns("a", gate)
+    runs = [f"run-{n:03}" for n in range(130)]
+    async with playing(store, cast) as first:
+        for run_id in runs:
+            await first.start(run_id)
+    gate.opened.set()
+    async with playing(store, cast) as second:
+        assert sorted(await second.recover()) == runs
+
+
+async def test_what_ends_while_it_is_looked_at_is_nobodys() -> None:
+    store = await begun(backend := MemoryBackend())
+    gate = Gate()
+    cast = Cast(uses("a"), "done").returns("a", gate)
+    async with playing(store, cast) as first:
+        await first.start()
+        await gate.reached.wait()
+    held = HeldBackend(backend)
+    taking = held.hold_write(1)
+    async with playing(LocalStore(held), cast) as slow, playing(store, cast) as quick:
+        recovering = asyncio.ensure_future(slow.runtime.recover())
+        await taking.reached.wait()
+        gate.opened.set()
+        assert await quick.recover() == (RUN,)
+        taking.opened.set()
+        assert await recovering == ()
+
+
 async def test_what_no_runtime_started_and_what_it_does_not_know_is_left_alone(store: OwnedStore) -> None:
     await store.start_root_run(samples.root("by-hand", SESSION))
     gate = Gate()

@@ -168,9 +168,7 @@ class LocalEngine:
         if driven.started.done():
             if error is not None:
                 self._broken[run_id] = error
-        elif error is None:
-            driven.started.set_result(None)
-        else:
+        elif error is not None:
             driven.started.set_exception(error)
             driven.started.exception()  # its starter may have gone; then nobody is to be told
 
