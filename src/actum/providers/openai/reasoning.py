@@ -66,4 +66,5 @@ def _cut(text: str, sizes: Sequence[int]) -> list[str] | None:
     """The texts of these lengths with blank lines between them; None when they are not that."""
     starts = [0, *accumulate(size + len(BETWEEN) for size in sizes)]
     texts = [text[start : start + size] for start, size in zip(starts, sizes, strict=False)]
-    return texts if BETWEEN.join(texts) == text else None
+    fits = [len(each) for each in texts] == list(sizes) and BETWEEN.join(texts) == text
+    return texts if fits else None
