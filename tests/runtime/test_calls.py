@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from actum.base.errors import RunNotFound, TooLarge
 from actum.base.limits import KIB, MIB
 from actum.base.value import dump_json
 from actum.lifecycle.states import RunStatus
-from actum.messages.message import assistant
-from actum.messages.parts import ToolUsePart, tool_use
+from actum.messages.message import assistant, user
+from actum.messages.parts import ImagePart, ToolUsePart, tool_use
 from actum.records.failures import Recovery, ToolFailureKind
 from actum.records.kinds import ToolCallStarted, ToolResultReceived
 from actum.records.types import RecordType
@@ -19,6 +20,7 @@ from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
 from actum.tools.failures import Issue, ToolError
+from actum.tools.spec import ToolOutput
 from tests.support.frail import AwayBackend, HeldBackend, settled
 from tests.support.runlogs import RunLog, proven
 from tests.support.scenario import RUN, SESSION, Cast, Gate, begun, playing, request, uses
@@ -259,3 +261,28 @@ async def test_a_result_that_only_waits_to_be_written_survives_a_cancellation(st
     assert isinstance(received, ToolResultReceived)
     assert log.results["a"].content == "done its work"
     assert log.run.status is RunStatus.CANCELED
+
+
+async def test_an_image_of_six_megabytes_beside_a_result_is_kept_to_the_byte(store: OwnedStore) -> None:
+    image = ImagePart(bytes=bytes(range(256)) * (24 * KIB), format="png")
+    cast = Cast(uses("a"), "done").returns("a", ToolOutput(content="shot taken", attachments=(image,)))
+    log = await _played(store, cast)
+    assert log.results["a"].content == "shot taken"
+    assert log.results["a"].attachments == (image,)
+
+
+async def test_a_message_of_ten_thousand_parts_is_kept(store: OwnedStore) -> None:
+    many = user(*[f"part {n}" for n in range(10_000)])
+    async with playing(store, Cast("done")) as worker:
+        await worker.client.run(SESSION, [many], run_id=RUN)
+    assert (await proven(store, RUN)).messages[0] == many
+
+
+async def test_an_input_above_the_bound_starts_nothing(store: OwnedStore) -> None:
+    async with playing(store, Cast("done")) as worker:
+        with pytest.raises(TooLarge) as caught:
+            await worker.client.start(SESSION, [user("x" * (17 * MIB))], run_id=RUN)
+        assert caught.value.limit == 16 * MIB
+        with pytest.raises(RunNotFound):
+            await store.load_run(RUN)
+        assert (await worker.client.run(SESSION, [user("x")], run_id=RUN)).text == "done"
