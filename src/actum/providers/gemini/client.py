@@ -30,10 +30,27 @@ except ImportError as missing:  # pragma: no cover - seen where the extra is not
     raise MissingExtra(extra="gemini", needed_for="models of Google Gemini") from missing
 
 _RAISED: Final = (errors.APIError, errors.UnknownApiResponseError, httpx2.HTTPError, httpx2.StreamError)
+# What the SDK's reading of a stream's event trips over when the event is none: pydantic's error is a ValueError.
+_TRIPPED: Final = (AttributeError, KeyError, TypeError, ValueError)
 _WIRE: Final = Wire(provider=PROVIDER, encode=encode_gemini, decode=decode_gemini, decoder=GeminiDecoder)
 # What the SDK is asked to send, and what is sent in its place.
 _IN_PLACE_OF: Final = "-"
-_BODY: Final[ContextVar[bytes]] = ContextVar("body of a call to Gemini")
+
+
+class _Sending:
+    """One request on its way through the SDK: its body, and the answer as it came."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self.answer: httpx2.Response | None = None
+
+    async def aclose(self) -> None:
+        # The SDK reads through generators of its own, which do not close one another.
+        if self.answer is not None:
+            await self.answer.aclose()
+
+
+_SENDING: Final[ContextVar[_Sending]] = ContextVar("what is being sent to Gemini")
 
 
 class Gemini:
@@ -125,17 +142,18 @@ class _Connection:
 
 
 class _Through(httpx2.AsyncBaseTransport):
-    """Sends the SDK's requests through another client, with the body of the running call."""
+    """Sends the SDK's requests through another client, each with the body that it stands for."""
 
     def __init__(self, http: httpx2.AsyncClient) -> None:
         self._http = http
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        sending = _SENDING.get()
         headers = [(name, value) for name, value in request.headers.multi_items() if name != "content-length"]
         sent = httpx2.Request(
-            request.method, request.url, headers=headers, content=_BODY.get(), extensions=request.extensions
+            request.method, request.url, headers=headers, content=sending.body, extensions=request.extensions
         )
-        answer = await self._http.send(sent, stream=True)
+        answer = sending.answer = await self._http.send(sent, stream=True)
         return httpx2.Response(
             answer.status_code, headers=answer.headers, stream=answer.stream, extensions=answer.extensions
         )
@@ -151,7 +169,7 @@ class _Call:
     async def whole(self, body: bytes) -> bytes:
         """The answer's bytes."""
         try:
-            _BODY.set(body)
+            _SENDING.set(_Sending(body))
             answer = await self._client.connection().models.generate_content(
                 model=self._model, contents=_IN_PLACE_OF, config=_config(should_return_http_response=True)
             )
@@ -162,15 +180,18 @@ class _Call:
 
     async def events(self, body: bytes) -> AsyncGenerator[Json, None]:
         """The events of a streamed answer, each as plain JSON, bytes in it as bytes."""
+        sending = _Sending(body)
         try:
-            _BODY.set(body)
+            _SENDING.set(sending)
             events = await self._client.connection().models.generate_content_stream(
                 model=self._model, contents=_IN_PLACE_OF, config=_config()
             )
             async for event in events:
                 yield event.model_dump(by_alias=True, exclude_unset=True, exclude={"sdk_http_response"}, warnings=False)
-        except _RAISED as error:
+        except (*_RAISED, *_TRIPPED) as error:
             raise self._client.translate(error, "stream") from None
+        finally:
+            await sending.aclose()
 
 
 def _config(**more: Any) -> types.GenerateContentConfig:  # noqa: ANN401 - the SDK's own options
