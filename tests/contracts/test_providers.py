@@ -18,7 +18,6 @@ from actum.providers.anthropic.decode import decode as decode_messages
 from actum.providers.bedrock.decode import ConverseDecoder, decode_converse
 from actum.providers.gemini.decode import GeminiDecoder, decode_gemini
 from actum.providers.openai.decode import ChatDecoder, decode_chat
-from actum.providers.openai.reasoning import shown, signature_of
 from actum.providers.openai.responses_decode import ResponsesDecoder, decode_responses
 from actum.testing.provider_contract import ProviderContract
 from actum.testing.provider_samples import SPELLED, standard_conversation
@@ -29,6 +28,7 @@ from tests.support.answers_openai_chat import chat_answer, chat_events
 from tests.support.answers_openai_responses import responses_answer, responses_events
 from tests.support.judge_bedrock import converse_answer_breaches, converse_event_breaches, converse_request_breaches
 from tests.support.judge_gemini import gemini_answer_breaches, gemini_request_breaches
+from tests.support.own_thinking import OWN_THINKING
 from tests.support.vendor_specs import (
     chat_answer_breaches,
     chat_event_breaches,
@@ -93,15 +93,7 @@ class TestOpenAIResponses(ProviderContract):
         return chunks(ResponsesDecoder(encoded), events)
 
     def thinking(self) -> tuple[ThinkingPart, ...]:
-        summed: dict[str, Any] = {
-            "id": "rs_1",
-            "encrypted_content": "gAAAA_1==",
-            "summary": [{"type": "summary_text", "text": "First ☂.\n\n"}, {"type": "summary_text", "text": "Then."}],
-        }
-        silent: dict[str, Any] = {"id": "rs_2", "encrypted_content": "gAAAA_2==", "summary": []}
-        return tuple(
-            ThinkingPart(text=shown(item), signature=signature_of(item), provider="openai") for item in (summed, silent)
-        )
+        return OWN_THINKING[self.name]
 
     def breaches(self, body: Any) -> list[str]:
         return responses_request_breaches(body)
@@ -128,11 +120,7 @@ class TestAnthropic(ProviderContract):
         return chunks(MessagesDecoder(encoded), events)
 
     def thinking(self) -> tuple[ThinkingPart, ...]:
-        return (
-            ThinkingPart(text="plan ☂ \n", signature="c2ln", provider="anthropic"),
-            ThinkingPart(text="", signature="ZW1wdHk=", provider="anthropic"),
-            ThinkingPart(redacted=b"opaque-reasoning-bytes\x00\x01\xfe\xff", provider="anthropic"),
-        )
+        return OWN_THINKING[self.name]
 
     def breaches(self, body: Any) -> list[str]:
         return messages_request_breaches(body)
@@ -143,8 +131,7 @@ class TestBedrock(ProviderContract):
     model = "anthropic.claude-x-v1:0"
 
     def thinking(self) -> tuple[ThinkingPart, ...]:
-        signed = ThinkingPart(text="Let me ☂ see. \n", signature="EqQBCgIYAhIM", provider="bedrock")
-        return (signed, ThinkingPart(redacted=b"opaque\x00\x01\xfe\xff", provider="bedrock"))
+        return OWN_THINKING[self.name]
 
     def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
         answer = converse_answer(response, encoded)
@@ -173,7 +160,7 @@ class TestGemini(ProviderContract):
     spelled: ClassVar[Verbatim] = Verbatim(dump_json(load_json(bytes(SPELLED))))
 
     def thinking(self) -> tuple[ThinkingPart, ...]:
-        return (ThinkingPart(text="Let me ☂ see. \n", signature="AdHtim9hYmM=", provider="gemini"),)
+        return OWN_THINKING[self.name]
 
     def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
         answer = gemini_answer(response, encoded)
