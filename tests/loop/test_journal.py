@@ -48,7 +48,7 @@ async def test_a_journal_reads_the_same_by_any_pages() -> None:
             paged.read(records[first : first + size], "end")
         assert paged == whole
     assert [plan.decided.kind for plan in whole.plans] == ["tool_calls", "tool_calls", "final_response"]
-    assert whole.open_plan is None
+    assert whole.open_group is None
     assert whole.turn_id == "turn-1"
     assert sorted(whole.calls) == ["a", "b", "c"]
     assert all(len(call.attempts) == 1 and call.result is not None for call in whole.calls.values())
@@ -56,10 +56,11 @@ async def test_a_journal_reads_the_same_by_any_pages() -> None:
 
 def test_a_plan_is_open_until_its_results_are_stored() -> None:
     journal = Journal("r1").read(_planned("a"), "2")
-    assert journal.open_plan is journal.last_plan
+    assert journal.last_plan is not None
+    assert journal.open_group is journal.last_plan.group
     answered = makers.transcript_messages_appended(messages=(_asked("x"),))
     journal.read([_record(3, keys.results(0), RecordType.TRANSCRIPT_MESSAGES_APPENDED, answered)], "3")
-    assert journal.open_plan is None
+    assert journal.open_group is None
 
 
 @pytest.mark.parametrize(

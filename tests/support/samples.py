@@ -130,7 +130,12 @@ PAYLOADS: dict[str, Value] = {
         expires_at=AT.replace(year=2026),
     ),
     "input_requested": kinds.InputRequested(
-        item_id="i", kind=kinds.PendingKind.QUESTIONS, prompt="Which?", tool_call_id="t1", data={"choices": ["a"]}
+        item_id="i",
+        run_id="r0",
+        kind=kinds.PendingKind.QUESTIONS,
+        prompt="Which?",
+        tool_call_id="t1",
+        data={"choices": ["a"]},
     ),
     "input_answered": kinds.InputAnswered(item_id="i", answer_digest="d", by="u"),
     "turn_superseded": kinds.TurnSuperseded(run_id="r", call_ids=("t1",)),

@@ -9,8 +9,9 @@ from typing import Final, Literal
 
 from actum.base.checks import Count, Identifier, Instant
 from actum.base.errors import DurableDataError, InvalidValue, TooLarge
-from actum.base.value import Json, Value, dump, load
+from actum.base.value import Value, dump, load
 from actum.lifecycle.states import Suspension
+from actum.planning.policy import Terms
 from actum.records.kinds import PendingItem, PendingKind
 from actum.records.types import RecordType
 
@@ -52,8 +53,8 @@ class Checkpoint(Value):
 
     `kind` is `tools` when a group of calls is open, `input` when the planner asked. The group was decided by
     `planned_by` at its own `step`; `calls` are in the group's order. `items` are those of this run and, with `through`,
-    those of its suspended children. `remaining` is what is left of the run's limits, and `restrictions` what it may
-    use; both go on with the continuation.
+    those of its suspended children. `terms` is what is left of the run's limits, and what it may use: its continuation
+    goes on with them, and no budget runs while a person thinks.
     """
 
     version: Count = VERSION
@@ -64,8 +65,7 @@ class Checkpoint(Value):
     calls: tuple[LeftCall, ...] = ()
     items: tuple[AskedItem, ...] = ()
     synthesize_after_tools: bool = False
-    remaining: dict[str, Json] = {}
-    restrictions: dict[str, Json] = {}
+    terms: Terms = Terms()
 
     def item(self, item_id: str) -> AskedItem | None:
         """The item with this id; None when this run asks for no such thing."""
@@ -108,5 +108,5 @@ def read_checkpoint(run_id: str, suspension: Suspension) -> Checkpoint:
 
 def item_id(run_id: str, what: str) -> str:
     """The id of what a run asks for: about the call `what`, or its question of that number. The same for ever."""
-    digest = hashlib.sha256("\0".join((run_id, what)).encode()).hexdigest()
+    digest = hashlib.sha256(f"{run_id}\x00{what}".encode()).hexdigest()
     return f"item-{digest[:32]}"

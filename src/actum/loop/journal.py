@@ -4,7 +4,7 @@ Every step asks the journal before it works. A journal is read on, never rewritt
 a step must look at.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +12,7 @@ from actum.base.checks import identifier
 from actum.base.errors import InvalidValue, RunCorrupt
 from actum.base.limits import IDENTIFIER_BYTES
 from actum.loop import keys
+from actum.loop.checkpoint import AskedItem, Checkpoint
 from actum.messages.message import Message
 from actum.messages.parts import ToolUsePart
 from actum.records import kinds
@@ -33,17 +34,31 @@ class Call:
 
 
 @dataclass(slots=True)
-class Plan:
-    """One decision of the planner. `answered` once the message with the results of its calls is stored."""
+class Group:
+    """Calls that one message answers: those of a plan, or those that a suspended run left to its continuation.
 
-    decided: kinds.PlanDecided
-    message: Message | None
+    `answered` once that message is stored. `results_from` names, by call, the earlier run whose log holds a result.
+    """
+
+    step: int
+    call_ids: tuple[str, ...]
+    synthesize_after_tools: bool = False
     answered: bool = False
+    results_from: dict[str, str] = field(default_factory=dict)
 
     @property
     def open(self) -> bool:
         """Whether its calls still lack their message of results."""
-        return bool(self.decided.call_ids) and not self.answered
+        return bool(self.call_ids) and not self.answered
+
+
+@dataclass(slots=True)
+class Plan:
+    """One decision of the planner, with the group of its calls."""
+
+    decided: kinds.PlanDecided
+    message: Message | None
+    group: Group
 
 
 @dataclass(slots=True)
@@ -59,12 +74,33 @@ class Journal:
     messages: list[Message] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
+    children: dict[str, kinds.ChildRunLinked] = field(default_factory=dict)
+    checkpoint: Checkpoint | None = None
+    inherited: Group | None = None
+    asked: dict[str, kinds.InputRequested] = field(default_factory=dict)
+    answers: dict[str, kinds.InputAnswered] = field(default_factory=dict)
+    authorizations: dict[str, kinds.ToolAuthorization] = field(default_factory=dict)
+    opening: bool = True
     usage: list[kinds.UsageCounted] = field(default_factory=list)
     decisions: list[kinds.PolicyDecision] = field(default_factory=list)
     compressed: kinds.HistoryCompressed | None = None
     intent: str | None = None
     suspended: kinds.RunSuspended | None = None
     ended: kinds.RunCompleted | None = None
+
+    def inherit(
+        self, checkpoint: Checkpoint, parts: Iterable[ToolUsePart], results: Mapping[str, kinds.ToolResultReceived]
+    ) -> None:
+        """What the suspended run before this one left open, told before the first record is read."""
+        self.checkpoint = checkpoint
+        self.inherited = Group(
+            step=keys.INHERITED,
+            call_ids=tuple(left.tool_call_id for left in checkpoint.calls),
+            synthesize_after_tools=checkpoint.synthesize_after_tools,
+            results_from={left.tool_call_id: left.result_run_id for left in checkpoint.calls if left.result_run_id},
+        )
+        for call_id, part in zip(self.inherited.call_ids, parts, strict=True):
+            self.calls[call_id] = Call(call_id, part, result=results.get(call_id))
 
     def read(self, records: Iterable[Record], cursor: str) -> "Journal":
         """Reads on with records that follow all read before; gives itself back. Raises DurableDataError, RunCorrupt."""
@@ -79,10 +115,56 @@ class Journal:
         return self.plans[-1] if self.plans else None
 
     @property
-    def open_plan(self) -> Plan | None:
-        """The decision whose calls still lack their message of results."""
+    def open_group(self) -> Group | None:
+        """The calls that still lack their message of results."""
+        if self.inherited is not None and self.inherited.open:
+            return self.inherited
         last = self.last_plan
-        return last if last is not None and last.open else None
+        return last.group if last is not None and last.group.open else None
+
+    def group(self, step: int) -> Group:
+        """The calls of a step, or those that were inherited."""
+        if step != keys.INHERITED:
+            return self.plans[step].group
+        if self.inherited is None:
+            raise RunCorrupt(run_id=self.run_id, reason="the run inherited no calls")
+        return self.inherited
+
+    def group_of(self, call_id: str) -> Group:
+        """The group that this call belongs to."""
+        groups = [self.inherited, *(plan.group for plan in self.plans)]
+        return next(group for group in groups if group is not None and call_id in group.call_ids)
+
+    def item_of(self, call_id: str) -> AskedItem | None:
+        """What an earlier run of the chain asked about a call; None when nobody was asked."""
+        items = self.checkpoint.items if self.checkpoint is not None else ()
+        return next((each for each in items if each.tool_call_id == call_id and each.through is None), None)
+
+    def waits(self, call_id: str) -> bool:
+        """Whether a call has no answer because a person must say something first.
+
+        In the run that asks, an answer cannot come: it starts another run.
+        """
+        if self.calls[call_id].result is not None:
+            return False
+        if any(item.tool_call_id == call_id and item.run_id is None for item in self.asked.values()):
+            return True
+        if self.checkpoint is None or self.inherited is None or call_id not in self.inherited.call_ids:
+            return False
+        own = self.item_of(call_id)
+        if own is not None:
+            return own.item_id not in self.answers
+        below = [item.item_id for item in self.checkpoint.items if item.through == call_id]
+        return bool(below) and not any(each in self.answers for each in below)
+
+    @property
+    def questions_wait(self) -> bool:
+        """Whether the planner asked something that is not answered yet."""
+        if self.last_plan is not None:
+            return self.last_plan.decided.kind == "await_input"
+        if self.checkpoint is None or self.checkpoint.kind != "input":
+            return False
+        return any(item.item_id not in self.answers for item in self.checkpoint.items)
 
     def _fold(self, record: Record) -> None:
         payload = kinds.payload_of(record)
@@ -91,9 +173,9 @@ class Journal:
                 self.seeded += messages
             case kinds.MessagesAppended(messages=messages):
                 self.messages += messages
-                last = self.last_plan
-                if last is not None and record.event_key == keys.results(last.decided.step):
-                    last.answered = True
+                group = self.open_group
+                if group is not None and record.event_key == keys.results(group.step):
+                    group.answered = True
             case kinds.PlanDecided() as decided:
                 self._decide(decided)
             case kinds.ToolCallStarted(tool_call_id=call_id, attempt=attempt):
@@ -115,6 +197,12 @@ class Journal:
                 self.started, self.turn_id = payload, record.turn_id
             case kinds.RunRequested():
                 self.requested = payload
+            case kinds.RunPhaseChanged():
+                self.opening = False
+            case kinds.InputRequested():
+                self.asked[payload.item_id] = payload
+            case kinds.InputAnswered() | kinds.ToolAuthorization() if self.opening:
+                self._said(payload)
             case kinds.ChildRunLinked(tool_call_id=call_id) as linked:
                 self.children[call_id] = linked
             case kinds.CancellationIntent(reason=reason):
@@ -126,6 +214,14 @@ class Journal:
             case _:
                 pass
 
+    def _said(self, payload: kinds.InputAnswered | kinds.ToolAuthorization) -> None:
+        # Only what came with the start counts: the store judged that start against the suspended run. Whatever is
+        # written into a running run's log afterwards is nobody's approval.
+        if isinstance(payload, kinds.InputAnswered):
+            self.answers[payload.item_id] = payload
+        else:
+            self.authorizations[payload.tool_call_id] = payload
+
     def _decide(self, decided: kinds.PlanDecided) -> None:
         if decided.step != len(self.plans):
             raise RunCorrupt(run_id=self.run_id, reason=f"plan {decided.step} follows plan {len(self.plans) - 1}")
@@ -134,15 +230,26 @@ class Journal:
         uses = message.tool_uses if message is not None else ()
         if len(uses) != len(decided.call_ids):
             raise RunCorrupt(run_id=self.run_id, reason=f"plan {decided.step} names other calls than its message")
-        self.plans.append(Plan(decided, message))
+        group = Group(decided.step, decided.call_ids, decided.synthesize_after_tools)
+        self.plans.append(Plan(decided, message, group))
         for call_id, part in zip(decided.call_ids, uses, strict=True):
             self.calls[call_id] = Call(call_id, part)
 
     def _call(self, call_id: str) -> Call:
         call = self.calls.get(call_id)
+        if call is None and self._foreign():
+            return Call(call_id, ToolUsePart(id=call_id, name=call_id, input_text=call_id))
         if call is None:
             raise RunCorrupt(run_id=self.run_id, reason=f"a record names the unknown call {call_id!r}")
         return call
+
+    def _foreign(self) -> bool:
+        """Whether this log may name calls of the run before it, of which this journal was told nothing."""
+        if self.started is None or self.inherited is not None:
+            return False
+        follows = self.started.follows
+        superseding = follows is not None and follows.supersede and self.opening
+        return self.started.predecessor_run_id is not None or superseding
 
 
 def recovery_of(journal: Journal, calls: Iterable[str]) -> Recovery | None:

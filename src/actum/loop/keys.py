@@ -57,6 +57,11 @@ def started(call_id: str, attempt: int) -> str:
     return f"call:started:{attempt}:{call_id}"
 
 
+def linked(call_id: str) -> str:
+    """A child run answers a call."""
+    return f"call:linked:{call_id}"
+
+
 def result(call_id: str) -> str:
     """The answer of a call."""
     return f"call:result:{call_id}"

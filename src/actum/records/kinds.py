@@ -197,10 +197,14 @@ class ToolAuthorization(Value):
 
 
 class InputRequested(Value):
-    """The run asks for input. `prompt` is for the person, `data` what the form needs."""
+    """The run asks for input. `prompt` is for the person, `data` what the form needs.
+
+    `run_id` is the run that asked first, where it is not this one: an earlier run of the chain, or a child.
+    """
 
     item_id: Identifier
     kind: PendingKind
+    run_id: Identifier | None = None
     prompt: str | None = None
     tool_call_id: Identifier | None = None
     data: dict[str, Json] | None = None

@@ -149,9 +149,9 @@ def received(here: OpenRun, call_id: str, outcome: ToolOutcome, took_ms: int) ->
 
 def _room(here: OpenRun, call: Call) -> int:
     """How many bytes of JSON a result may have, so that all results of the step fit into their one message."""
-    plan = next(each for each in here.journal.plans if call.call_id in each.decided.call_ids)
-    ids = sum(len(dump_json(here.journal.calls[each].part.id)) for each in plan.decided.call_ids)
-    return (RESULT_BYTES - ids) // len(plan.decided.call_ids) - PART_BYTES
+    group = here.journal.group_of(call.call_id)
+    ids = sum(len(dump_json(here.journal.calls[each].part.id)) for each in group.call_ids)
+    return (RESULT_BYTES - ids) // len(group.call_ids) - PART_BYTES
 
 
 def _fitting(outcome: ToolOutcome, room: int) -> ToolOutcome:

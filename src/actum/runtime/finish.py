@@ -7,7 +7,7 @@ from actum.base.value import dump
 from actum.lifecycle.commands import RunCancellation, RunTerminal
 from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, RunStatus, SessionStatus
 from actum.loop import keys
-from actum.loop.journal import Call, Plan, recovery_of
+from actum.loop.journal import Call, Group, recovery_of
 from actum.loop.world import Collected, CollectStep, Finished, FinishStep
 from actum.messages.message import tool_results
 from actum.records import makers
@@ -26,19 +26,19 @@ async def collect(ledger: Ledger, agent: Agent, here: OpenRun, step: CollectStep
     """Stores the one message that answers a step's calls, in their order."""
     if here.ended is not None:
         return Collected(ended=True)
-    plan = here.journal.plans[step.step]
-    calls = [here.journal.calls[each] for each in plan.decided.call_ids]
+    group = here.journal.group(step.step)
+    calls = [here.journal.calls[each] for each in group.call_ids]
     told = Collected(
-        recovery=recovery_of(here.journal, plan.decided.call_ids),
+        recovery=recovery_of(here.journal, group.call_ids),
         terminal=any(_ends_the_run(agent, call) for call in calls),
     )
-    if plan.answered:
+    if group.answered:
         return told
-    planning = makers.run_phase_changed(phase=_next_phase(plan))
+    planning = makers.run_phase_changed(phase=_next_phase(group))
     answers = await ledger.append(
         here,
         [
-            _results(ledger, here, plan),
+            _results(ledger, here, group),
             ledger.record(here, keys.phase(step.step, "answered"), RecordType.RUN_PHASE_CHANGED, planning),
         ],
     )
@@ -65,22 +65,22 @@ async def finish(ledger: Ledger, here: OpenRun, step: FinishStep) -> Finished:
     return Finished(status=status)
 
 
-def _results(ledger: Ledger, here: OpenRun, plan: Plan) -> NewRecord:
-    calls = [here.journal.calls[each] for each in plan.decided.call_ids]
+def _results(ledger: Ledger, here: OpenRun, group: Group) -> NewRecord:
+    calls = [here.journal.calls[each] for each in group.call_ids]
     parts = [call.result.part(call.part.id) for call in calls if call.result is not None]
     if len(parts) != len(calls):
         raise not_running(here)
     payload = makers.transcript_messages_appended(messages=(tool_results(*parts),))
-    return ledger.record(here, keys.results(plan.decided.step), RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)
+    return ledger.record(here, keys.results(group.step), RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)
 
 
 def _closing(ledger: Ledger, here: OpenRun, why: Callable[[Call], ToolFailure]) -> list[NewRecord]:
     """A result for each call that has none, and the message that answers the whole group: nothing if none is open."""
-    plan = here.journal.open_plan
-    if plan is None:
+    group = here.journal.open_group
+    if group is None:
         return []
     records, parts = [], []
-    for call_id in plan.decided.call_ids:
+    for call_id in group.call_ids:
         call = here.journal.calls[call_id]
         result = call.result
         if result is None:
@@ -90,7 +90,7 @@ def _closing(ledger: Ledger, here: OpenRun, why: Callable[[Call], ToolFailure]) 
             records.append(ledger.record(here, keys.result(call_id), RecordType.TOOL_RESULT_RECEIVED, dump(result)))
         parts.append(result.part(call.part.id))
     payload = makers.transcript_messages_appended(messages=(tool_results(*parts),))
-    key = keys.results(plan.decided.step)
+    key = keys.results(group.step)
     return [*records, ledger.record(here, key, RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)]
 
 
@@ -142,5 +142,5 @@ def _ends_the_run(agent: Agent, call: Call) -> bool:
     return isinstance(spec, ToolSpec) and spec.terminal and call.result is not None and call.result.failure is None
 
 
-def _next_phase(plan: Plan) -> Phase:
-    return Phase.SYNTHESIZING if plan.decided.synthesize_after_tools else Phase.PLANNING
+def _next_phase(group: Group) -> Phase:
+    return Phase.SYNTHESIZING if group.synthesize_after_tools else Phase.PLANNING
