@@ -63,7 +63,10 @@ class Plan:
 
 @dataclass(slots=True)
 class Journal:
-    """A run's own facts. `messages` are those that the run added; what it goes on from is not among them."""
+    """A run's own facts. `messages` are those that the run added; what it goes on from is not among them.
+
+    `placed` tells of each record that seeded or added messages its id and how many those were.
+    """
 
     run_id: str
     cursor: str | None = None
@@ -72,6 +75,7 @@ class Journal:
     turn_id: str | None = None
     seeded: list[Message] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
+    placed: list[tuple[str, int]] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
     children: dict[str, kinds.ChildRunLinked] = field(default_factory=dict)
@@ -171,8 +175,10 @@ class Journal:
         match payload:
             case kinds.MessagesSeeded(messages=messages):
                 self.seeded += messages
+                self.placed.append((record.id, len(messages)))
             case kinds.MessagesAppended(messages=messages):
                 self.messages += messages
+                self.placed.append((record.id, len(messages)))
                 group = self.open_group
                 if group is not None and record.event_key == keys.results(group.step):
                     group.answered = True

@@ -4,6 +4,7 @@ A refusal, a filter, a cut answer, an interrupted stream, an unknown stop: each 
 failure, and none runs a tool. The text that was answered until then is kept as the plan's remainder.
 """
 
+from asyncio import CancelledError
 from contextlib import aclosing
 
 from actum.base.checks import identifier
@@ -14,7 +15,8 @@ from actum.model.fold import ResponseFold, remainder_of
 from actum.model.request import ModelRequest, ModelSettings, ToolChoice
 from actum.model.response import ModelResponse, StopReason
 from actum.planning.failures import failure_of
-from actum.planning.planner import ModelUsage, PlanInput, PlanResult, PlanResumeInput
+from actum.planning.planner import ModelUsage, PlanInput, PlanResult, PlanResumeInput, Unfinished
+from actum.planning.prompt import PromptUse
 from actum.records.failures import FailureKind
 from actum.transcript.validate import validate_planner_transcript
 
@@ -34,14 +36,14 @@ class ModelPlanner:
     """Plans by one model call a step.
 
     `model` is a client, or a name that the runtime knows (`PlanInput.model`). `instructions` lead the request as a
-    system message unless the transcript brings its own. `tool_choice` holds for the first step; after tools have
-    answered the model is free, so that a forced tool is not forced for ever.
+    system message unless the transcript brings its own; a PromptUse is rendered for each plan. `tool_choice` holds for
+    the first step; after tools have answered the model is free, so that a forced tool is not forced for ever.
     """
 
     def __init__(
         self,
         model: ModelClient | str,
-        instructions: str | None = None,
+        instructions: str | PromptUse | None = None,
         *,
         settings: ModelSettings = ModelSettings(),  # noqa: B008 - a frozen value
         tool_choice: ToolChoice | None = None,
@@ -65,7 +67,7 @@ class ModelPlanner:
         client = plan_input.model(self._model) if isinstance(self._model, str) else self._model
         request = ModelRequest(
             model=client.model,
-            messages=self._led(messages),
+            messages=self._led(plan_input, messages),
             tools=plan_input.tools,
             tool_choice=_choice(plan_input, choice),
             settings=self._settings,
@@ -80,10 +82,13 @@ class ModelPlanner:
             return _broken(request, error, folding)
         return plan_of(response, request, finalize=plan_input.finalize)
 
-    def _led(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    def _led(self, plan_input: PlanInput, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         if not self._instructions or (messages and messages[0].role is Role.SYSTEM):
             return messages
-        return (system(self._instructions), *messages)
+        given = self._instructions
+        if isinstance(given, PromptUse):
+            given = plan_input.prompt(given.prompt_id, given.of(plan_input.run))
+        return (system(given), *messages) if given else messages
 
 
 def plan_of(response: ModelResponse, request: ModelRequest, *, finalize: bool = False) -> PlanResult:
@@ -121,10 +126,16 @@ def _flaw(response: ModelResponse, *, finalize: bool) -> tuple[FailureKind | Non
 async def _streamed(
     client: ModelClient, request: ModelRequest, plan_input: PlanInput, folding: ResponseFold
 ) -> ModelResponse:
-    async with aclosing(client.stream(request)) as chunks:
-        async for chunk in chunks:
-            folding.add(chunk)
-            plan_input.emit(chunk)
+    try:
+        async with aclosing(client.stream(request)) as chunks:
+            async for chunk in chunks:
+                folding.add(chunk)
+                plan_input.emit(chunk)
+    except CancelledError:
+        # Whoever watched has read this text; it must not be gone from the transcript.
+        if folding.began:
+            plan_input.keep(_begun(request, folding))
+        raise
     return folding.response()
 
 
@@ -133,9 +144,13 @@ def _broken(request: ModelRequest, error: ModelError, folding: ResponseFold) -> 
     failure = failure_of(error)
     if not folding.began:
         return PlanResult(failure=failure)
+    begun = _begun(request, folding)
+    return PlanResult(failure=failure, remainder=begun.remainder, usage=begun.usage, response_id=begun.response_id)
+
+
+def _begun(request: ModelRequest, folding: ResponseFold) -> Unfinished:
     answered = folding.partial()
-    return PlanResult(
-        failure=failure,
+    return Unfinished(
         remainder=remainder_of(answered.message),
         usage=(ModelUsage(model=answered.model or request.model, usage=answered.usage),),
         response_id=_identifier(answered.response_id),

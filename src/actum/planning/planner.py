@@ -4,12 +4,13 @@ Any object with `plan_start` and `plan_resume` is a planner: a model, a rule, a 
 `plan_start` once, at the run's new input, and `plan_resume` each time its tools have answered.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from actum.base.checks import Count, Identifier, Labels, refuse
 from actum.base.value import Json, Value
+from actum.memory.view import MemoryView
 from actum.messages.message import Message, Role, assistant
 from actum.messages.parts import ToolResultPart, ToolUsePart
 from actum.model.client import ModelClient
@@ -39,17 +40,22 @@ class PlanInput:
     """What a planner may look at and use.
 
     `tools` are those that the run may still call; `finalize` says that no further call will be run (a limit was
-    reached, or the planner asked for a synthesis) and only a final answer is taken. `prepare`, `models`, `sink` are the
-    runtime's ends of `prepare_messages`, `model` and `emit`. `memory` is None: this runtime keeps none.
+    reached, or the planner asked for a synthesis) and only a final answer is taken; `limit` is the limit that was
+    reached, by its name in the policy. `prepare`, `models`, `sink`, `prompts`, `unfinished` are the runtime's ends of
+    `prepare_messages`, `model`, `emit`, `prompt` and `keep`. `memory` is the entries of
+    the run's session, user and agent, or None where the runtime was given none.
     """
 
     run: RunInfo
     tools: tuple[ToolDefinition, ...] = ()
     finalize: bool = False
+    limit: str | None = None
     prepare: Callable[[], Awaitable[tuple[Message, ...]]]
     models: Callable[[str], ModelClient]
     sink: Callable[[Chunk], None] | None = None
-    memory: None = None
+    prompts: Callable[[str, Mapping[str, str]], str] | None = None
+    unfinished: Callable[["Unfinished"], None] | None = None
+    memory: MemoryView | None = None
 
     async def prepare_messages(self) -> tuple[Message, ...]:
         """The run's transcript as the history policy shows it; the stored one stays as it is.
@@ -71,6 +77,20 @@ class PlanInput:
         """Show a piece of an answer to those who watch. Ephemeral: the plan's message is what counts."""
         if self.sink is not None:
             self.sink(chunk)
+
+    def prompt(self, prompt_id: str, values: Mapping[str, str] | None = None) -> str:
+        """A prompt of the runtime's registry, rendered; which version it was is recorded with the plan.
+
+        Raises InvalidValue for an unknown prompt, and for values that do not fit its places.
+        """
+        if self.prompts is None:
+            raise refuse("prompt_id", prompt_id, "names a prompt; this runtime has no registry of prompts")
+        return self.prompts(prompt_id, values or {})
+
+    def keep(self, unfinished: "Unfinished") -> None:
+        """Say what there is of an answer when the plan is stopped. The text is kept in the transcript, and marked."""
+        if self.unfinished is not None:
+            self.unfinished(unfinished)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +122,14 @@ class ModelUsage(Value):
             cache_write=used.cache_write,
             step=step,
         )
+
+
+class Unfinished(Value):
+    """What a plan had when it was stopped: the text of its answer so far, and what that cost."""
+
+    remainder: Message | None = None
+    usage: tuple[ModelUsage, ...] = ()
+    response_id: Identifier | None = None
 
 
 class AwaitInput(Value):

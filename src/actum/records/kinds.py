@@ -234,11 +234,15 @@ class PromptRendered(Value):
 
 
 class HistoryCompressed(Value):
-    """The planner's view of older turns: a summary in place of everything up to `through`."""
+    """The planner's view of older turns: a summary in place of everything up to `through`.
+
+    That is a record id, and `.n` behind it when only the first n messages of the record are meant. `tokens` is how many
+    the summary has, as its model counted; a count that it did not give is unknown, not 0.
+    """
 
     through: Identifier
     summary: str
-    tokens: Count
+    tokens: Count | None = None
 
 
 class PolicyDecision(Value):
