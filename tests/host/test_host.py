@@ -16,6 +16,7 @@ from actum.base.errors import (
 )
 from actum.host.host import Host
 from actum.lifecycle.states import RunStatus, SessionStatus
+from actum.memory.entries import MemoryEntry
 from actum.messages.parts import tool_use
 from actum.records.failures import ToolFailureKind
 from actum.records.record import Follows
@@ -48,6 +49,10 @@ async def test_what_a_user_tries_first(url: str, tmp_path: Path) -> None:
         seen = [event async for event in host.stream("helper", "And the changelog?", session_id=session.session_id)]
         assert [event.message.text for event in seen if isinstance(event, AssistantTurn)] == ["There is no changelog."]
         assert isinstance(seen[-1], RunStreamEnd)
+        await host.store_memory(MemoryEntry.for_session(session.session_id, key="theme", value="dark"))
+        entry = await host.get_memory("theme", session.session_id)
+        assert entry is not None
+        assert entry.value == "dark"
         ended = await host.end_session(session.session_id)
     assert ended.status is SessionStatus.ENDED
     assert [message.text for message in model.requests[-1].messages][-2:] == ["3 words.", "And the changelog?"]

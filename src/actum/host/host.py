@@ -14,9 +14,15 @@ from actum.engines.local import LocalEngine
 from actum.host.conversations import asked, end, next_turn
 from actum.host.erasure import purge
 from actum.host.forks import fork
+from actum.host.memories import AfterPurge, required, view_of_session
 from actum.host.opened import Opened, Wiring
 from actum.host.streams import Wait, run_source, run_stream, session_source
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus
+from actum.memory.delivery import Delivered
+from actum.memory.entries import MemoryEntry, StoredEntry
+from actum.memory.opening import Memory
+from actum.memory.search import Embedder
+from actum.memory.view import MemoryView
 from actum.messages.message import Message
 from actum.records.record import Follows, Page
 from actum.runtime.agent import Agent
@@ -25,6 +31,7 @@ from actum.runtime.runtime import Ask, RunHandle, Runtime
 from actum.runtime.transcripts import build_messages_from_run_log
 from actum.storage.contract import OwnedStore
 from actum.stream.follow import Event, follow
+from actum.tools.spec import ToolContext
 
 
 class Host:
@@ -43,6 +50,9 @@ class Host:
         clock: Clock | None,
         ids: Ids | None,
         wait: Wait,
+        memory: Memory | None = None,
+        embedder: Embedder | None = None,
+        event_history: bool = False,
     ) -> None:
         self._agents: dict[str, Agent] = {}
         for agent in agents:
@@ -55,7 +65,17 @@ class Host:
         self._ids = ids or SystemIds()
         self._wait = wait
         make = engine or (lambda: LocalEngine(clock=self._clock, wait=wait))
-        self._wiring = Wiring(url_or_store, self._agents.values(), make, self._clock, self._ids, wait)
+        self._wiring = Wiring(
+            url_or_store,
+            self._agents.values(),
+            make,
+            self._clock,
+            self._ids,
+            wait,
+            memory=memory,
+            embedder=embedder,
+            event_history=event_history,
+        )
         self._opened: Opened | None = None
         self._holding = AsyncExitStack()
 
@@ -69,15 +89,30 @@ class Host:
         clock: Clock | None = None,
         ids: Ids | None = None,
         wait: Wait = wait,
+        memory: Memory | None = None,
+        embedder: Embedder | None = None,
+        event_history: bool = False,
     ) -> "Host":
         """A host over the store at this URL, or over a store that its caller opened and will close.
 
-        `engine` makes the engine for each opening; loops run in this process unless given. Raises InvalidValue for two
+        `engine` makes the engine for each opening; loops run in this process unless given. `memory` is the product's
+        memory; a host that opens a URL has one in the same place, with `embedder` found by meaning too. With
+        `event_history` what happens in runs is kept there as well. Raises InvalidValue for two
         agents of one id.
         """
         if not isinstance(url_or_store, str | OwnedStore):
             raise refuse("url_or_store", url_or_store, "is a URL or a store of this process")
-        return cls(url_or_store, agents, engine=engine, clock=clock, ids=ids, wait=wait)
+        return cls(
+            url_or_store,
+            agents,
+            engine=engine,
+            clock=clock,
+            ids=ids,
+            wait=wait,
+            memory=memory,
+            embedder=embedder,
+            event_history=event_history,
+        )
 
     async def __aenter__(self) -> Self:
         if self._opened is not None:
@@ -145,9 +180,45 @@ class Host:
         here.hub.wake_session(session_id)
         return session
 
-    async def purge_session(self, session_id: str) -> None:
-        """Erases an ended session for ever. Raises SessionActive, and SessionBusy while a run of it is running."""
-        await purge(self._here.store, self._here.runtime, self._here.hub, session_id)
+    async def purge_session(self, session_id: str, *, memory: AfterPurge = "erase") -> None:
+        """Erases an ended session for ever, and with `erase` first what the product remembers of it.
+
+        Repeat it when it broke off. Raises SessionActive, and SessionBusy while a run of it is running.
+        """
+        here = self._here
+        await purge(here.store, here.runtime, here.hub, here.memory, session_id, memory)
+
+    # Memory
+
+    @property
+    def memory(self) -> Memory:
+        """The product's memory: event history and entries. Raises InvalidValue where the host has none."""
+        return required(self._here.memory)
+
+    async def store_memory(self, entry: MemoryEntry, *, expected: int | None = None) -> StoredEntry:
+        """Stores an entry of long-term memory. Raises what `EntryStore.store` raises."""
+        return await self.memory.entries.store(entry, expected=expected)
+
+    async def get_memory(
+        self, key: str, session_id: str, *, user_id: str | None = None, agent_id: str | None = None
+    ) -> StoredEntry | None:
+        """The entry under `key` in the narrowest scope that has one: session, user, agent, shared.
+
+        The user is the session's `user_id` unless given. A null or false value is found. Raises SessionNotFound.
+        """
+        view = await view_of_session(self.store, self.memory, session_id, user_id, agent_id)
+        return await view.get(key)
+
+    async def memory_view(self, context: ToolContext) -> MemoryView:
+        """The entries that a tool's call may see; for `memory_tools(lambda context: host.memory_view(context))`."""
+        return await self.runtime.memory_view(context)
+
+    async def deliver_memory(self) -> Delivered:
+        """Brings the event history up to the run log now. Raises InvalidValue where the host keeps none."""
+        projection = self._here.projection
+        if projection is None:
+            raise refuse("event_history", False, "is switched on for a host that keeps one")  # noqa: FBT003 - the value shown
+        return await projection.deliver()
 
     # Runs
 

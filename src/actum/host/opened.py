@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from actum.base.clock import Clock, Ids
 from actum.base.errors import StoreUnavailable
 from actum.engines.contract import Engine
+from actum.host.memories import Projection, memory_of, required
 from actum.host.streams import Wait, delta_listener
+from actum.memory.opening import Memory
+from actum.memory.search import Embedder
 from actum.runtime.agent import Agent
 from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore
@@ -23,12 +26,17 @@ class Opened:
     store: OwnedStore
     runtime: Runtime
     hub: Hub
+    memory: Memory | None
+    projection: Projection | None
     loop: asyncio.AbstractEventLoop
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """How a host is opened, each time that it is."""
+    """How a host is opened, each time that it is.
+
+    `memory` is given, or None for the one at the store's URL; with `event_history` the run log is projected into it.
+    """
 
     where: str | OwnedStore
     agents: Iterable[Agent]
@@ -36,6 +44,9 @@ class Wiring:
     clock: Clock
     ids: Ids
     wait: Wait
+    memory: Memory | None = None
+    embedder: Embedder | None = None
+    event_history: bool = False
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Opened]:
@@ -46,21 +57,45 @@ class Wiring:
         async with AsyncExitStack() as stack:
             where = self.where
             store = await stack.enter_async_context(open_store(where)) if isinstance(where, str) else where
+            memory = await stack.enter_async_context(memory_of(where, self.memory, self.embedder, self.clock))
             hub = Hub()
+            projection = Projection(store, required(memory), self.wait) if self.event_history else None
+
+            def stored(run_id: str, session_id: str | None) -> None:
+                hub.wake(run_id, session_id)
+                if projection is not None:
+                    projection.wake(run_id, session_id)
+
             runtime = Runtime(
                 store,
                 self.engine(),
+                entries=memory.entries if memory is not None else None,
                 clock=self.clock,
                 ids=self.ids,
                 wait=self.wait,
                 listener=delta_listener(hub),
-                stored=hub.wake,
+                stored=stored,
             )
             stack.push_async_callback(runtime.close)
             for agent in self.agents:
                 runtime.register(agent)
+            if projection is not None:
+                await stack.enter_async_context(_delivering(projection))
             await runtime.recover()
             stack.callback(
                 hub.close, StoreUnavailable(reason="this host was closed; go on from the last id in another")
             )
-            yield Opened(store, runtime, hub, asyncio.get_running_loop())
+            yield Opened(store, runtime, hub, memory, projection, asyncio.get_running_loop())
+
+
+@asynccontextmanager
+async def _delivering(projection: Projection) -> AsyncIterator[None]:
+    """Delivers to the event history meanwhile, and once more at the end for what came last."""
+    await projection.deliver()
+    task = asyncio.create_task(projection.run(), name="actum event history")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await projection.deliver()

@@ -7,8 +7,10 @@ from typing import Final
 
 from actum.base.errors import InvalidValue, StoreUnavailable, TooLarge
 from actum.base.value import conform
+from actum.lifecycle.states import Run
 from actum.loop.journal import recovery_of
 from actum.loop.world import PlanStep
+from actum.memory.view import MemoryView
 from actum.messages.message import Message
 from actum.model.client import ModelClient
 from actum.model.response import Chunk
@@ -21,6 +23,7 @@ from actum.runtime.transcripts import Histories
 from actum.transcript.validate import validate_planner_transcript
 
 Sink = Callable[[Chunk], None]
+MemoryOf = Callable[[Run, dict[str, str]], MemoryView | None]
 
 # How long a planner that was told to stop may take to do so, before it is let go.
 STOPPING_S: Final = 5.0
@@ -28,11 +31,15 @@ STOPPING_S: Final = 5.0
 
 @dataclass(frozen=True)
 class Asking:
-    """What a planner is asked with. `listener` gives a sink for a step's deltas, or None when nobody looks."""
+    """What a planner is asked with.
+
+    `listener` gives a sink for a step's deltas, or None when nobody looks; `memory` the entries that a run may see.
+    """
 
     histories: Histories
     models: Callable[[str], ModelClient]
     listener: Callable[[OpenRun, int], Sink | None]
+    memory: MemoryOf
 
     async def ask(self, agent: Agent, here: OpenRun, step: PlanStep, metadata: dict[str, str]) -> PlanResult:
         """The planner's decision, its failures included. Raises StoreUnavailable when the transcript cannot be read."""
@@ -76,10 +83,17 @@ class Asking:
         )
         tools = () if step.finalize else agent.tools.definitions()
         sink = self.listener(here, step.step)
+        memory = self.memory(run, metadata)
         last = journal.last_plan
         if last is None:
             return PlanInput(
-                run=info, tools=tools, finalize=step.finalize, prepare=prepare, models=self.models, sink=sink
+                run=info,
+                tools=tools,
+                finalize=step.finalize,
+                prepare=prepare,
+                models=self.models,
+                sink=sink,
+                memory=memory,
             )
         return PlanResumeInput(
             run=info,
@@ -88,6 +102,7 @@ class Asking:
             prepare=prepare,
             models=self.models,
             sink=sink,
+            memory=memory,
             results=journal.messages[-1].tool_results,
             recovery=recovery_of(journal, last.decided.call_ids),
         )

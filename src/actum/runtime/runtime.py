@@ -12,9 +12,12 @@ from actum.engines.context import Wait
 from actum.engines.contract import Engine
 from actum.engines.local import LocalEngine
 from actum.lifecycle.commands import RunCancellation
-from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, SessionStatus
+from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, Run, SessionStatus
 from actum.loop import keys
 from actum.loop.world import RunRequest
+from actum.memory.contract import EntryStore
+from actum.memory.entries import EntrySource
+from actum.memory.view import MemoryView
 from actum.messages.message import Message, Role
 from actum.model.client import ModelClient
 from actum.providers.pick import pick
@@ -31,6 +34,7 @@ from actum.runtime.plan import Planning
 from actum.runtime.transcripts import Histories
 from actum.runtime.world import RuntimeWorld
 from actum.storage.contract import Store
+from actum.tools.spec import ToolContext
 from actum.transcript.turns import begins_turn
 from actum.transcript.validate import validate_planner_transcript
 
@@ -61,6 +65,8 @@ class Ask(Value):
 class Runtime:
     """Runs agents over a store. `engine` is where their loops run; in this process unless given.
 
+    `entries` is the product's long-term memory: planners see the scopes of their run in it.
+
     `listener` gives a sink for the deltas of a step, or None when nobody looks; `stored` hears of each write that was
     made here, with its run and session. A host sets both.
     """
@@ -70,6 +76,7 @@ class Runtime:
         store: Store,
         engine: Engine | None = None,
         *,
+        entries: EntryStore | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
         wait: Wait = wait,
@@ -77,6 +84,7 @@ class Runtime:
         stored: Callable[[str, str | None], None] | None = None,
     ) -> None:
         self.store = store
+        self.entries = entries
         self.engine: Engine = engine or LocalEngine(clock=clock, wait=wait)
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
@@ -85,7 +93,7 @@ class Runtime:
         self._open = True
         self._ledger = Ledger(store, self._clock, stored or (lambda _run, _session: None))
         self._histories = Histories(store)
-        asking = Asking(self._histories, self._model, listener or (lambda _run, _step: None))
+        asking = Asking(self._histories, self._model, listener or (lambda _run, _step: None), self._memory)
         planning, calling = Planning(self._ledger, asking), Calling(self._ledger, self._clock, wait)
         self.engine.attach(store, RuntimeWorld(store, self._agents, self._ledger, planning, calling))
 
@@ -200,6 +208,28 @@ class Runtime:
             requested_at=self._clock.now(),
             request_digest=digest,
             options={"engine": self.engine.name},
+        )
+
+    async def memory_view(self, context: ToolContext) -> MemoryView:
+        """The entries that a tool's call may see, narrowest scope first; what it writes names its run as the source.
+
+        The user is the session's `user_id`. Raises InvalidValue where the runtime was given no entries.
+        """
+        view = self._memory(await self.store.load_run(context.run_id), context.session_metadata)
+        if view is None:
+            raise refuse("entries", None, "are given to a runtime whose tools remember")
+        return view
+
+    def _memory(self, run: Run, metadata: Mapping[str, str]) -> MemoryView | None:
+        if self.entries is None:
+            return None
+        return MemoryView.of(
+            self.entries,
+            session_id=run.session_id,
+            user_id=metadata.get("user_id") or None,
+            agent_id=run.agent_id,
+            tenant=run.tenant,
+            source=EntrySource(run_id=run.run_id),
         )
 
     def _model(self, name: str) -> ModelClient:
