@@ -1,4 +1,4 @@
-"""Each provider's page shows the table of parts that its code keeps; `ACTUM_GOLDEN=write pytest tests/docs` writes it."""
+"""A provider's page shows the table that its code keeps; `ACTUM_GOLDEN=write pytest tests/docs` writes it anew."""
 
 import os
 import re
