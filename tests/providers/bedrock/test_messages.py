@@ -133,6 +133,17 @@ def test_interleaved_and_foreign_thinking() -> None:
     ]
 
 
+def test_no_message_ends_in_thinking() -> None:
+    thought = ThinkingPart(text="hm", signature="c2ln", provider="bedrock")
+    made = encoded(user("a"), assistant(thought, "b", thought, thought), user("c"), assistant(thought), user("d"))
+    assert [[next(iter(each)) for each in message["content"]] for message in made.body["messages"]] == [
+        ["text"],
+        ["reasoningContent", "text"],
+        ["text", "text"],
+    ]
+    assert [(each.message_index, each.part_index) for each in made.projections] == [(1, 2), (1, 3), (3, 0), (4, None)]
+
+
 def test_blank_text_is_left_out_and_reported() -> None:
     """C06."""
     a = encoded(user("q"), assistant("", tool_use("t1", "a.x", {})), user(result("t1")))

@@ -62,6 +62,8 @@ class _Writer:
         self._out: list[Content] = []
 
     def message(self, index: int, message: Message) -> None:
+        if message.role is not Role.ASSISTANT:
+            self._trim()
         joined = bool(self._out) and self._out[-1].role is message.role
         blocks = self._out[-1].blocks if joined else []
         before = len(blocks)
@@ -76,6 +78,7 @@ class _Writer:
             self._told.mapped(f"joined with the {message.role} message before it", index)
 
     def finished(self) -> list[Content]:
+        self._trim()
         spoken = [content for content in self._out if content.role is not Role.SYSTEM]
         if not spoken:
             self._told.refused("nothing is left to send: every message is blank")
@@ -192,6 +195,17 @@ class _Writer:
             self._told.left_out("a cache checkpoint behind nothing that can be cached left out", message, position)
         else:
             blocks.append(Placed(_CACHE_POINT, message, position))
+
+    def _trim(self) -> None:
+        """Take thinking from the end of an assistant message, where Anthropic's models refuse it."""
+        if not self._out or self._out[-1].role is not Role.ASSISTANT:
+            return
+        blocks = self._out[-1].blocks
+        while blocks and "reasoningContent" in blocks[-1].block:
+            _, message, position = blocks.pop()
+            self._told.left_out("thinking at the end of a message left out", message, position)
+        if not blocks:
+            self._out.pop()
 
     def _end(self, last: Content) -> None:
         """Take trailing blanks from a last assistant message, which would be refused for them."""
