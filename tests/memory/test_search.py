@@ -9,7 +9,7 @@ from actum.base.errors import InvalidValue
 from actum.memory import search
 from actum.memory.entries import MemoryEntry, MemoryScope
 from actum.memory.opening import open_memory
-from actum.memory.search import HashEmbedder, fuse, nearest, ranked_by_words, unit_vectors
+from actum.memory.search import HashEmbedder, covering, fuse, nearest, ranked_by_words, unit_vectors, word_weight
 
 
 def test_fusion_is_the_published_formula() -> None:
@@ -47,6 +47,15 @@ def test_rare_words_weigh_more() -> None:
     assert ranked[0] == "rare leaf"
     assert ranked_by_words(["absent"], documents) == []
     assert ranked_by_words(["tea"], {}) == []
+
+
+def test_beside_vectors_words_count_where_they_hold_half_of_what_is_asked() -> None:
+    weights = {"rare": word_weight(100, 1), "common": word_weight(100, 60), "absent": word_weight(100, 0)}
+    assert weights["absent"] == weights["rare"] > weights["common"] > 0
+    documents = {"both": {"rare", "common"}, "rare": {"rare"}, "common": {"common"}, "none": set[str]()}
+    assert covering(["rare", "common"], weights, documents) == ["both", "rare"]
+    assert covering(["rare", "absent"], weights, documents) == ["both", "rare"]
+    assert covering(["common", "absent"], weights, documents) == []
 
 
 class WrongEmbedder:

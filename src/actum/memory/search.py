@@ -27,7 +27,7 @@ DEPTH: Final = 100
 # Beside vectors a ranking by words counts only where it tells something: among documents that hold so much of the
 # weight of the question's words. A question in other words than the document's shares one or two with many that it does
 # not mean; ranks do not show how weak these are, and a fusion of ranks would lift them above what vectors know better.
-_COVERED: Final = 0.4
+_COVERED: Final = 0.5
 # BM25's constants, as SQLite's FTS5 has them (Robertson and Zaragoza, 2009).
 _SATURATION: Final = 1.2
 _LENGTH: Final = 0.75
@@ -125,14 +125,18 @@ def ranked_by_words(asked: Sequence[str], documents: Mapping[K, Counter[str]]) -
 
 
 def covering(asked: Sequence[str], weights: Mapping[str, float], documents: Mapping[K, Container[str]]) -> list[K]:
-    """The documents, in their order, that hold at least two fifths of the weight of the asked words."""
+    """The documents, in their order, that hold at least half of the weight of the asked words."""
     enough = _COVERED * sum(weights[term] for term in asked)
     return [key for key, words in documents.items() if sum(weights[term] for term in asked if term in words) >= enough]
 
 
 def word_weight(documents: int, having: int) -> float:
-    """How much a word tells that `having` of so many documents hold: its inverse document frequency, above 0."""
-    return math.log(1 + (max(documents - having, 0) + 0.5) / (having + 0.5))
+    """How much a word tells that `having` of so many documents hold: its inverse document frequency, above 0.
+
+    A word that none holds counts as one that one holds: else a rare word beside it, an order number, told too little.
+    """
+    held = max(having, 1)
+    return math.log(1 + (max(documents - held, 0) + 0.5) / (held + 0.5))
 
 
 def _unit(vector: Sequence[float]) -> bytes:

@@ -25,7 +25,7 @@ ORDER BY w.rank, w.rowid LIMIT ?
 _BARE: Final = """
 SELECT e.entry, e.key, e.value FROM memory_entries e
 WHERE e.present = 1 AND (e.expires IS NULL OR e.expires > ?) AND NOT EXISTS
-    (SELECT 1 FROM memory_vectors v WHERE v.scope = e.scope AND v.embedder = ? AND v.entry = e.entry)
+    (SELECT 1 FROM memory_vectors v WHERE v.entry = e.entry AND v.embedder = ?)
 ORDER BY e.entry LIMIT ?
 """
 
@@ -69,7 +69,8 @@ def store(
     add_words(connection, "memory_entry_words", number, secret, entry_text(new.key, new.value))
     if vector is not None:
         connection.execute(
-            "INSERT INTO memory_vectors VALUES (?, ?, ?, ?)", (scope, vector.embedder, number, vector.data)
+            "INSERT INTO memory_vectors (scope, embedder, entry, floats) VALUES (?, ?, ?, ?)",
+            (scope, vector.embedder, number, vector.data),
         )
     connection.execute("UPDATE memory_scopes SET version = ? WHERE scope = ?", (new.version, scope))
     return new
@@ -159,7 +160,7 @@ def near(connection: sqlite3.Connection, place: ScopeKey, vector: Vector, limit:
     )
     expired = {row[0] for row in gone}
     found = connection.execute(
-        "SELECT entry, vector FROM memory_vectors WHERE scope = ? AND embedder = ?", (here.scope, vector.embedder)
+        "SELECT entry, floats FROM memory_vectors WHERE scope = ? AND embedder = ?", (here.scope, vector.embedder)
     )
     return nearest(vector.data, (row for row in found if row[0] not in expired), limit)
 
@@ -233,7 +234,8 @@ def add_vectors(connection: sqlite3.Connection, embedder: str, made: Sequence[tu
     added = 0
     for number, data in made:
         added += connection.execute(
-            "INSERT OR IGNORE INTO memory_vectors SELECT scope, ?, entry, ? FROM memory_entries "
+            "INSERT OR IGNORE INTO memory_vectors (scope, embedder, entry, floats) "
+            "SELECT scope, ?, entry, ? FROM memory_entries "
             "WHERE entry = ? AND present = 1",
             (embedder, data, number),
         ).rowcount

@@ -14,7 +14,6 @@ The fixture `entries` gives an empty store that tells time by `clock`. Needs pyt
 import asyncio
 import itertools
 from datetime import timedelta
-from typing import Final
 
 import pytest
 
@@ -23,21 +22,10 @@ from actum.base.limits import MIB, PAYLOAD_BYTES
 from actum.base.value import Json, dump_json
 from actum.memory.contract import EntryStore
 from actum.memory.entries import EntrySource, MemoryEntry, MemoryScope, StoredEntry
+from actum.testing.near import FALSY, NEAR, NO_IDS, OPERATORS
 from actum.testing.script import ManualClock
 
 SESSION, USER = MemoryScope.SESSION, MemoryScope.USER
-
-# Ids that some database, pattern or normal form takes for one another. Each is an identity of its own.
-NEAR: Final = (
-    "s1", "s", "s10", "S1", "s1 ", " s1", "s_", "s%", "s*", "s?", ".*", "%", "*", "_", "'", '"', "\\", "null", "None",
-    "caf\u00e9", "cafe\u0301", "CAF\u00c9", "stra\u00dfe", "strasse", "\u0130", "i\u0307", "\uff53\uff11", "0", "00",
-)  # fmt: skip  # twenty-nine lines of one id each show nothing
-NO_IDS: Final = ("", " ", "\t\n", "a\0b", "\ud800", "x" * 513, None, 1, b"s1", ["s1"])
-FALSY: Final[tuple[Json, ...]] = (None, "", False, 0, 0.0, [], {})
-OPERATORS: Final = (
-    "", " ", "*", "%", '"', '"dark', "'", "dark OR light", "NOT dark", "dark*", "NEAR(dark light)", "key:dark", "-dark",
-    "^dark", "(", "{key}: dark", "; DROP TABLE memory_entries; --", "\0", "dark\0mode", "\U0001f600",
-)  # fmt: skip  # the same
 
 
 def entry(key: str = "theme", value: Json = "dark", scope_id: str = "s1", **more: object) -> MemoryEntry:

@@ -24,7 +24,7 @@ from actum.memory.contract import MemoryStore
 from actum.memory.events import Annotation, EventType, MemoryEvent, Snapshot
 from actum.messages.message import Message, Role, assistant, system, tool_results, user
 from actum.messages.parts import CacheCheckpointPart, ImagePart, ThinkingPart, ToolResultPart, tool_use
-from actum.testing.entry_contract import NEAR, NO_IDS, OPERATORS
+from actum.testing.near import NEAR, NO_IDS, OPERATORS
 from actum.testing.samples import at
 
 _TYPES: Final = {

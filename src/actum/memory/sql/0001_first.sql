@@ -90,12 +90,14 @@ CREATE INDEX memory_entries_by_expiry ON memory_entries (expires) WHERE expires 
 -- reaches no other scope, and what an erased scope leaves in the index says nothing.
 CREATE VIRTUAL TABLE memory_entry_words USING fts5 (words, content = '', tokenize = 'ascii');
 
--- Vectors of present versions, of length 1, as 32-bit floats.
+-- Vectors of present versions, of length 1, as 32-bit floats. A table with row numbers: in one without them a vector of
+-- 384 numbers would take a whole page.
 CREATE TABLE memory_vectors (
+    vector INTEGER PRIMARY KEY,
     scope INTEGER NOT NULL REFERENCES memory_scopes,
     embedder TEXT NOT NULL,
     entry INTEGER NOT NULL REFERENCES memory_entries,
-    vector BLOB NOT NULL,
-    PRIMARY KEY (scope, embedder, entry)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX memory_vectors_by_entry ON memory_vectors (entry);
+    floats BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX memory_vectors_by_entry ON memory_vectors (entry, embedder);
+CREATE INDEX memory_vectors_by_scope ON memory_vectors (scope, embedder);
