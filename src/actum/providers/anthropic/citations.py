@@ -7,7 +7,7 @@ from typing import Final
 from actum.base.errors import shortened
 from actum.base.value import Json
 from actum.messages.parts import CharRange, ChunkRange, Citation, PageRange
-from actum.providers.anthropic.reading import malformed, text
+from actum.model.reading import malformed, text
 
 _DOCUMENT: Final = re.compile(r"document:([0-9]{1,6})", re.ASCII)
 _TITLE_CHARS: Final = 255

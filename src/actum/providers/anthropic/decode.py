@@ -10,6 +10,7 @@ from actum.base.errors import shortened
 from actum.base.value import Json, dump_json, items, load_json, members
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
+from actum.model.reading import count, malformed, mapping, text
 from actum.model.response import (
     Chunk,
     CitationDelta,
@@ -26,7 +27,6 @@ from actum.model.response import (
 )
 from actum.providers.anthropic.citations import citation_of
 from actum.providers.anthropic.encode import PROVIDER
-from actum.providers.anthropic.reading import count, malformed, mapping, text
 from actum.providers.anthropic.redacted import bytes_of
 
 _STOPS: Final = {

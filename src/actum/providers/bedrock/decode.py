@@ -8,11 +8,13 @@ import binascii
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from actum.base.errors import InvalidValue, ModelError, shortened
+from actum.base.errors import InvalidValue, shortened
 from actum.base.value import Json, items, load_json, members
 from actum.messages.parts import CharRange, ChunkRange, Citation, PageRange
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
+from actum.model.reading import count, malformed, mapping, text, words
+from actum.model.reading import items as items_of
 from actum.model.response import (
     Chunk,
     CitationDelta,
@@ -65,7 +67,7 @@ def _events_of(answer: bytes) -> Iterator[Json]:
         content = members(bytes(members(bytes(given["output"]))["message"]))["content"]
         reason = load_json(bytes(given["stopReason"]))
     except KeyError as missing:
-        raise _malformed(f"the answer has no {missing}") from None
+        raise malformed(f"the answer has no {missing}") from None
     for index, block in enumerate(items(bytes(content))):
         for delta in _deltas(bytes(block)):
             kind = "contentBlockStart" if "start" in delta else "contentBlockDelta"
@@ -87,13 +89,13 @@ def _deltas(block: bytes) -> Iterator[dict[str, Json]]:
         return
     for kind, value in given.items():
         said = load_json(bytes(value))
-        if kind == "reasoningContent" and "reasoningText" in _object(said, "reasoning"):
-            thought = _object(said["reasoningText"], "a thought")
+        if kind == "reasoningContent" and "reasoningText" in mapping(said, "reasoning"):
+            thought = mapping(said["reasoningText"], "a thought")
             yield from ({"delta": {kind: {name: each}}} for name, each in thought.items())
         elif kind == "citationsContent":
-            cited = _object(said, "a text with citations")
-            yield from ({"delta": each} for each in _list(cited.get("content"), "a cited text"))
-            yield from ({"delta": {"citation": each}} for each in _list(cited.get("citations"), "citations"))
+            cited = mapping(said, "a text with citations")
+            yield from ({"delta": each} for each in items_of(cited.get("content"), "a cited text"))
+            yield from ({"delta": {"citation": each}} for each in items_of(cited.get("citations"), "citations"))
         else:
             yield {"delta": {kind: said}}
 
@@ -113,23 +115,23 @@ class ConverseDecoder:
 
     def event(self, event: Json) -> Iterator[Chunk]:
         """The chunks in one event. Raises ModelError, kind `malformed_response`."""
-        for name, value in _object(event, "an event").items():
-            given = _object(value, name)
+        for name, value in mapping(event, "an event").items():
+            given = mapping(value, name)
             match name:
                 case "ResponseMetadata":
                     # No event of the service, but what the SDK knows of the call: the answer has no other name.
                     yield ResponseStarted(response_id=given.get("RequestId"))
                 case "contentBlockStart":
-                    yield from self._start(_index(given), _object(given.get("start"), "a start"))
+                    yield from self._start(_index(given), mapping(given.get("start"), "a start"))
                 case "contentBlockDelta":
-                    yield from self._delta(_index(given), _object(given.get("delta"), "a delta"))
+                    yield from self._delta(_index(given), mapping(given.get("delta"), "a delta"))
                 case "contentBlockStop":
                     yield from self._end(_index(given))
                 case "messageStop":
-                    reason = _text(given.get("stopReason"), "stopReason")
+                    reason = words(given.get("stopReason"), "stopReason")
                     yield StopChunk(stop=_STOPS.get(reason, StopReason.UNKNOWN), provider_stop=reason)
                 case "metadata" if given.get("usage") is not None:
-                    yield UsageChunk(usage=_usage(_object(given["usage"], "usage")))
+                    yield UsageChunk(usage=_usage(mapping(given["usage"], "usage")))
                 case _:
                     # messageStart says nothing new, and a later version of the service may say more.
                     pass
@@ -137,41 +139,41 @@ class ConverseDecoder:
     def _start(self, index: int, start: Mapping[str, Json]) -> Iterator[Chunk]:
         use = start.get("toolUse")
         if use is None:
-            raise _malformed(f"a block began that is none of an answer's: {shortened(dict(start))}")
-        given = _object(use, "a tool use")
+            raise malformed(f"a block began that is none of an answer's: {shortened(dict(start))}")
+        given = mapping(use, "a tool use")
         self._bare.add(index)
-        name = self._encoded.aliases.original(_text(given.get("name"), "a tool's name"))
-        yield ToolUseDelta(index=index, id=_text(given.get("toolUseId"), "a tool use's id"), name=name)
+        name = self._encoded.aliases.original(words(given.get("name"), "a tool's name"))
+        yield ToolUseDelta(index=index, id=words(given.get("toolUseId"), "a tool use's id"), name=name)
 
     def _delta(self, index: int, delta: Mapping[str, Json]) -> Iterator[Chunk]:
         for kind, value in delta.items():
             match kind:
                 case "text":
-                    yield TextDelta(index=index, text=_text(value, "a text"))
+                    yield TextDelta(index=index, text=words(value, "a text"))
                 case "toolUse":
-                    input = _text(_object(value, "a tool use").get("input"), "a tool's input")
+                    input = words(mapping(value, "a tool use").get("input"), "a tool's input")
                     if input:
                         self._bare.discard(index)
                         yield ToolUseDelta(index=index, input=input)
                 case "reasoningContent":
-                    yield from self._thought(index, _object(value, "reasoning"))
+                    yield from self._thought(index, mapping(value, "reasoning"))
                 case "citation":
-                    yield CitationDelta(index=index, citation=_citation(_object(value, "a citation")))
+                    yield CitationDelta(index=index, citation=_citation(mapping(value, "a citation")))
                 case _:
-                    raise _malformed(f"a block of kind {kind!r} is none of an answer's")
+                    raise malformed(f"a block of kind {kind!r} is none of an answer's")
 
     def _thought(self, index: int, thought: Mapping[str, Json]) -> Iterator[Chunk]:
         for kind, value in thought.items():
             match kind:
                 case "text":
-                    yield ThinkingDelta(index=index, text=_text(value, "a thought"), provider=PROVIDER)
+                    yield ThinkingDelta(index=index, text=words(value, "a thought"), provider=PROVIDER)
                 case "signature":
-                    signature = _text(value, "a signature")
+                    signature = words(value, "a signature")
                     yield ThinkingDelta(index=index, signature=signature, provider=PROVIDER)
                 case "redactedContent":
                     self._redacted[index] = self._redacted.get(index, b"") + _bytes(value)
                 case _:
-                    raise _malformed(f"reasoning of kind {kind!r} is unknown")
+                    raise malformed(f"reasoning of kind {kind!r} is unknown")
 
     def _end(self, index: int) -> Iterator[Chunk]:
         if index in self._bare:
@@ -183,10 +185,10 @@ class ConverseDecoder:
 
 def _citation(given: Mapping[str, Json]) -> Citation:
     content = given.get("sourceContent")
-    excerpts = [_text(_object(each, "an excerpt").get("text"), "an excerpt") for each in _list(content, "excerpts")]
+    excerpts = [words(mapping(each, "an excerpt").get("text"), "an excerpt") for each in items_of(content, "excerpts")]
     return Citation(
-        title=_optional(given.get("title"), "a title"),
-        source=_optional(given.get("source"), "a source"),
+        title=text(given.get("title"), "a title"),
+        source=text(given.get("source"), "a source"),
         location=_location(given.get("location")),
         excerpt="".join(excerpts) if content is not None else None,
     )
@@ -202,28 +204,24 @@ def _location(given: Json) -> CharRange | ChunkRange | PageRange | None:
             try:
                 return make(at["start"], at["end"])
             except InvalidValue:
-                raise _malformed(f"a citation ends before it starts: {shortened(at)}") from None
+                raise malformed(f"a citation ends before it starts: {shortened(at)}") from None
     return None
 
 
 def _usage(given: Mapping[str, Json]) -> Usage:
     return Usage(
-        input=_count(given.get("inputTokens")),
-        output=_count(given.get("outputTokens")),
-        cache_read=_count(given.get("cacheReadInputTokens")),
-        cache_write=_count(given.get("cacheWriteInputTokens")),
+        input=count(given.get("inputTokens")),
+        output=count(given.get("outputTokens")),
+        cache_read=count(given.get("cacheReadInputTokens")),
+        cache_write=count(given.get("cacheWriteInputTokens")),
     )
-
-
-def _count(given: Json) -> int | None:
-    return given if type(given) is int and given >= 0 else None
 
 
 def _index(given: Mapping[str, Json]) -> int:
     index = given.get("contentBlockIndex")
     if type(index) is int:
         return index
-    raise _malformed(f"contentBlockIndex is a number, not {shortened(index)}")
+    raise malformed(f"contentBlockIndex is a number, not {shortened(index)}")
 
 
 def _bytes(given: Json) -> bytes:
@@ -231,32 +229,6 @@ def _bytes(given: Json) -> bytes:
     if isinstance(given, bytes):
         return given
     try:
-        return base64.b64decode(_text(given, "redacted reasoning"), validate=True)
+        return base64.b64decode(words(given, "redacted reasoning"), validate=True)
     except binascii.Error:
-        raise _malformed("redacted reasoning is base64") from None
-
-
-def _text(given: Json, what: str) -> str:
-    if isinstance(given, str):
-        return given
-    raise _malformed(f"{what} is text, not {shortened(given)}")
-
-
-def _optional(given: Json, what: str) -> str | None:
-    return None if given is None else _text(given, what)
-
-
-def _list(given: Json, what: str) -> list[Json]:
-    if given is None or isinstance(given, list):
-        return given or []
-    raise _malformed(f"{what} is a list, not {shortened(given)}")
-
-
-def _object(given: Json, what: str) -> Mapping[str, Json]:
-    if isinstance(given, dict):
-        return given
-    raise _malformed(f"{what} is an object, not {shortened(given)}")
-
-
-def _malformed(says: str) -> ModelError:
-    return ModelError(kind="malformed_response", message=says)
+        raise malformed("redacted reasoning is base64") from None

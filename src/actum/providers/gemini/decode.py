@@ -9,10 +9,11 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from actum.base.errors import ModelError, shortened
+from actum.base.errors import shortened
 from actum.base.value import Json, dump_json, load_json
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
+from actum.model.reading import count, items, malformed, mapping, text
 from actum.model.response import (
     Chunk,
     ModelResponse,
@@ -51,7 +52,7 @@ def decode_gemini(answer: bytes, encoded: Encoded) -> ModelResponse:
     for chunk in (*decoder.begin(), *decoder.event(load_json(answer))):
         folding.add(chunk)
     if not decoder.stopped:
-        raise _malformed("the answer has no candidate with a reason to stop")
+        raise malformed("the answer has no candidate with a reason to stop")
     return folding.response()
 
 
@@ -59,9 +60,9 @@ class _Call:
     """A tool use that may still get arguments from the next part."""
 
     def __init__(self, given: Mapping[str, Json], signature: str | None) -> None:
-        self.id = _text(given.get("id"), "a call's id") or None
-        self.name = _text(given.get("name"), "a call's name")
-        self.arguments = dict(_object(given.get("args") or {}, "a call's arguments"))
+        self.id = text(given.get("id"), "a call's id") or None
+        self.name = text(given.get("name"), "a call's name")
+        self.arguments = dict(mapping(given.get("args") or {}, "a call's arguments"))
         self.signature = signature
 
 
@@ -84,28 +85,28 @@ class GeminiDecoder:
 
     def event(self, event: Json) -> Iterator[Chunk]:
         """The chunks in one event. Raises ModelError, kind `malformed_response`."""
-        given = _object(event, "an event")
-        response_id, model = _text(given.get("responseId"), "responseId"), _text(given.get("modelVersion"), "model")
+        given = mapping(event, "an event")
+        response_id, model = text(given.get("responseId"), "responseId"), text(given.get("modelVersion"), "model")
         if self._response_id is None and (response_id or model):
             self._response_id = response_id or None
             yield ResponseStarted(response_id=response_id or None, model=model or None)
         if given.get("usageMetadata") is not None:
-            yield UsageChunk(usage=_usage(_object(given["usageMetadata"], "usageMetadata")))
-        for each in _list(given.get("candidates"), "candidates"):
-            candidate = _object(each, "a candidate")
+            yield UsageChunk(usage=_usage(mapping(given["usageMetadata"], "usageMetadata")))
+        for each in items(given.get("candidates"), "candidates"):
+            candidate = mapping(each, "a candidate")
             if candidate.get("index") in (None, 0):
                 yield from self._candidate(candidate)
-        blocked = _object(given.get("promptFeedback") or {}, "promptFeedback").get("blockReason")
+        blocked = mapping(given.get("promptFeedback") or {}, "promptFeedback").get("blockReason")
         if blocked is not None and not self.stopped:
             # The question itself was filtered, so there is no candidate.
             self.stopped = True
-            yield StopChunk(stop=StopReason.CONTENT_FILTER, provider_stop=_text(blocked, "blockReason"))
+            yield StopChunk(stop=StopReason.CONTENT_FILTER, provider_stop=text(blocked, "blockReason"))
 
     def _candidate(self, candidate: Mapping[str, Json]) -> Iterator[Chunk]:
-        content = _object(candidate.get("content") or {}, "a content")
-        for part in _list(content.get("parts"), "parts"):
-            yield from self._part(_object(part, "a part"))
-        reason = _text(candidate.get("finishReason"), "finishReason")
+        content = mapping(candidate.get("content") or {}, "a content")
+        for part in items(content.get("parts"), "parts"):
+            yield from self._part(mapping(part, "a part"))
+        reason = text(candidate.get("finishReason"), "finishReason")
         if reason:
             yield from self._called()
             self.stopped = True
@@ -116,7 +117,7 @@ class GeminiDecoder:
     def _part(self, part: Mapping[str, Json]) -> Iterator[Chunk]:
         signature = _signature(part.get("thoughtSignature"))
         if part.get("functionCall") is not None:
-            call = _Call(_object(part["functionCall"], "a call"), signature)
+            call = _Call(mapping(part["functionCall"], "a call"), signature)
             if not call.name and self._call is not None:
                 # A call without a name goes on with the one before it.
                 self._call.arguments |= call.arguments
@@ -128,7 +129,7 @@ class GeminiDecoder:
             thought = part.get("thought") is True
             yield from self._words(part["text"], signature, thought=thought)
         else:
-            raise _malformed(f"a part is text or a tool use, not {shortened(dict(part))}")
+            raise malformed(f"a part is text or a tool use, not {shortened(dict(part))}")
 
     def _words(self, text: str, signature: str | None, *, thought: bool) -> Iterator[Chunk]:
         if thought:
@@ -172,41 +173,15 @@ class GeminiDecoder:
 
 
 def _usage(given: Mapping[str, Json]) -> Usage:
-    said, thought = _count(given.get("candidatesTokenCount")), _count(given.get("thoughtsTokenCount"))
+    said, thought = count(given.get("candidatesTokenCount")), count(given.get("thoughtsTokenCount"))
     return Usage(
-        input=_count(given.get("promptTokenCount")),
+        input=count(given.get("promptTokenCount")),
         # Thoughts are paid for as output and counted beside it.
         output=None if said is None and thought is None else (said or 0) + (thought or 0),
-        cache_read=_count(given.get("cachedContentTokenCount")),
+        cache_read=count(given.get("cachedContentTokenCount")),
     )
-
-
-def _count(given: Json) -> int | None:
-    return given if type(given) is int and given >= 0 else None
 
 
 def _signature(given: Json) -> str | None:
     """A signature as base64 text, in which form it goes back; the SDK has decoded it where it reads the stream."""
-    return base64.b64encode(given).decode() if isinstance(given, bytes) else _text(given, "a signature")
-
-
-def _text(given: Json, what: str) -> str | None:
-    if given is None or isinstance(given, str):
-        return given
-    raise _malformed(f"{what} is text, not {shortened(given)}")
-
-
-def _list(given: Json, what: str) -> list[Json]:
-    if given is None or isinstance(given, list):
-        return given or []
-    raise _malformed(f"{what} is a list, not {shortened(given)}")
-
-
-def _object(given: Json, what: str) -> Mapping[str, Json]:
-    if isinstance(given, dict):
-        return given
-    raise _malformed(f"{what} is an object, not {shortened(given)}")
-
-
-def _malformed(says: str) -> ModelError:
-    return ModelError(kind="malformed_response", message=says)
+    return base64.b64encode(given).decode() if isinstance(given, bytes) else text(given, "a signature")

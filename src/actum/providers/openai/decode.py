@@ -10,6 +10,7 @@ from typing import Final
 from actum.base.value import Json
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
+from actum.model.reading import count, items, malformed, mapping, text
 from actum.model.response import (
     Chunk,
     ModelResponse,
@@ -24,7 +25,6 @@ from actum.model.response import (
     UsageChunk,
 )
 from actum.providers.openai.chat import PROVIDER
-from actum.providers.openai.reading import count, items, malformed, mapping, text
 
 _THINKING, _TEXT, _FIRST_CALL = 0, 1, 2
 _STOPS: Final = {

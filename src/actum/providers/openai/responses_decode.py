@@ -12,6 +12,7 @@ from actum.base.value import Json
 from actum.messages.parts import Citation
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
+from actum.model.reading import count, malformed, mapping, objects, text
 from actum.model.response import (
     Chunk,
     CitationDelta,
@@ -27,7 +28,6 @@ from actum.model.response import (
     UsageChunk,
 )
 from actum.providers.openai.codes import of_code
-from actum.providers.openai.reading import count, malformed, mapping, objects, text
 from actum.providers.openai.reasoning import BETWEEN, shown, signature_of
 from actum.providers.openai.responses import PROVIDER
 

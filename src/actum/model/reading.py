@@ -1,4 +1,4 @@
-"""Reading OpenAI's JSON: what is there in its type, or an error that says what it is; None is absent."""
+"""Reading a provider's JSON: what is there in its type, or an error that says what it is. None is absent."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,12 @@ from actum.base.value import Json
 
 def text(given: Json, what: str) -> str | None:
     """A text or nothing."""
-    if given is None or isinstance(given, str):
+    return None if given is None else words(given, what)
+
+
+def words(given: Json, what: str) -> str:
+    """A text that must be there."""
+    if isinstance(given, str):
         return given
     raise malformed(f"{what} is text, not {shortened(given)}")
 
@@ -26,7 +31,7 @@ def items(given: Json, what: str) -> list[Json]:
 
 
 def mapping(given: Json, what: str) -> Mapping[str, Json]:
-    """An object."""
+    """An object that must be there."""
     if isinstance(given, dict):
         return given
     raise malformed(f"{what} is an object, not {shortened(given)}")
