@@ -32,6 +32,26 @@ def usage(step: int, index: int) -> str:
     return f"plan:{step}:usage:{index}"
 
 
+def compressed(step: int) -> str:
+    """The summary that was made for the planner's view at a step."""
+    return f"plan:{step}:history"
+
+
+def compression_usage(step: int) -> str:
+    """The tokens of the model call that made that summary."""
+    return f"plan:{step}:history:usage"
+
+
+def policy(step: int, index: int) -> str:
+    """One decision of a policy at a step."""
+    return f"plan:{step}:policy:{index}"
+
+
+def prompt(step: int, index: int) -> str:
+    """One prompt that was rendered at a step."""
+    return f"plan:{step}:prompt:{index}"
+
+
 def note(step: int, index: int) -> str:
     """One note of the planner at a step."""
     return f"plan:{step}:note:{index}"
@@ -60,6 +80,11 @@ def started(call_id: str, attempt: int) -> str:
 def linked(call_id: str) -> str:
     """A child run answers a call."""
     return f"call:linked:{call_id}"
+
+
+def child(call_id: str) -> str:
+    """A child run answers a call."""
+    return f"call:child:{call_id}"
 
 
 def result(call_id: str) -> str:

@@ -12,8 +12,11 @@ from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, SessionStatus
 from actum.loop import keys
 from actum.loop.journal import Journal
 from actum.loop.world import Stop
-from actum.planning.planner import PlanResult
+from actum.planning.history import Summary
+from actum.planning.planner import ModelUsage, PlanResult, Unfinished
+from actum.planning.policy import Terms
 from actum.records import makers
+from actum.records.kinds import HistoryCompressed, PolicyDecision, PromptRendered
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.storage.contract import SessionAdmin, Store
@@ -34,11 +37,27 @@ class Try:
 
 
 @dataclass(eq=False)
+class Draft:
+    """What belongs to a plan beside the planner's answer: the terms that it was made under and what policies decided.
+
+    `rendered` are the prompts that it used, `spent` is what asking cost that came to nothing, and `unfinished` what
+    there was of an answer when the plan was stopped.
+    """
+
+    terms: Terms = Terms()  # noqa: RUF009 - a frozen value
+    decisions: list[PolicyDecision] = field(default_factory=list)
+    rendered: list[PromptRendered] = field(default_factory=list)
+    spent: list[ModelUsage] = field(default_factory=list)
+    unfinished: Unfinished | None = None
+
+
+@dataclass(eq=False)
 class OpenRun:
     """A run that is worked on here: its identity and its journal, read on by one reader at a time.
 
-    `plans` (by step) and `tries` (by call) hold what was done here and may not be stored yet: a write that failed is
-    repeated, the model call or the tool before it is not.
+    `plans`, `drafts`, `summaries` (by step) and `tries` (by call) hold what was done here and may not be stored yet: a
+    write that failed is repeated, the model call or the tool before it is not. `summary_before` is the newest summary
+    that the run goes on from, once somebody `looked_back` for it.
     """
 
     run: Run
@@ -46,6 +65,10 @@ class OpenRun:
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     plans: dict[int, PlanResult] = field(default_factory=dict)
     tries: dict[str, Try] = field(default_factory=dict)
+    drafts: dict[int, Draft] = field(default_factory=dict)
+    summaries: dict[int, Summary] = field(default_factory=dict)
+    summary_before: HistoryCompressed | None = None
+    looked_back: bool = False
 
     @property
     def ended(self) -> RunStatus | None:

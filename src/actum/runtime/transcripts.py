@@ -1,9 +1,14 @@
 """Transcripts out of a store: whole by pages, or the newest turns read backwards."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from actum.base.checks import refuse
 from actum.base.limits import PAGE_ITEMS
 from actum.messages.message import Message
-from actum.records.kinds import MessagesAppended, MessagesSeeded, payload_of
+from actum.records.kinds import HistoryCompressed, MessagesAppended, MessagesSeeded, payload_of
 from actum.records.record import HistoryRef, Record
+from actum.records.types import RecordType
 from actum.storage.contract import Store
 from actum.transcript.replay import Replay
 from actum.transcript.turns import begins_turn, leading
@@ -27,6 +32,37 @@ async def build_messages_from_run_log(store: Store, run_id: str, *, page_size: i
         cursor = page.cursor
 
 
+@dataclass
+class Placed:
+    """Messages with the records that carry them: each record's id and how many of the messages are its own."""
+
+    places: list[tuple[str, int]] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+
+    def add(self, places: Iterable[tuple[str, int]], messages: Iterable[Message]) -> None:
+        """More records and their messages, behind the others."""
+        self.places += places
+        self.messages += messages
+
+    def through(self, count: int) -> str:
+        """The place behind the first `count` messages: a record's id, and `.n` where only its first n are meant."""
+        for record_id, own in self.places:
+            if count <= own:
+                return record_id if count == own else f"{record_id}.{count}"
+            count -= own
+        raise refuse("messages", count, "are no more than the transcript has")
+
+    def count_through(self, through: str) -> int:
+        """How many messages stand up to this place; 0 when it is none of these records'."""
+        wanted, _, part = through.partition(".")
+        count = 0
+        for record_id, own in self.places:
+            if record_id == wanted:
+                return count + (int(part) if part.isdecimal() else own)
+            count += own
+        return 0
+
+
 class Histories:
     """What runs go on from, read as far as a planner is shown it.
 
@@ -46,6 +82,37 @@ class Histories:
             return await build_messages_from_run_log(self._store, history.run_id)
         newest, whole = await self._newest(history.run_id, turns)
         return newest if whole else (*await self._lead(history.run_id), *newest)
+
+    async def placed(self, history: HistoryRef | None) -> Placed:
+        """The whole transcript of `history`, with its places."""
+        placed = Placed()
+        cursor: str | None = None
+        while history is not None:
+            page = await self._store.read_transcript(history.run_id, cursor=cursor, limit=PAGE_ITEMS)
+            for record in page.items:
+                messages = _messages(record)
+                placed.add([(record.id, len(messages))], messages)
+            if not page.more:
+                break
+            cursor = page.cursor
+        return placed
+
+    async def summary(self, history: HistoryRef | None) -> HistoryCompressed | None:
+        """The newest summary in the runs that `history` goes back to; None without one."""
+        while history is not None:
+            types = (RecordType.HISTORY_COMPRESSED,)
+            cursor, newest = None, None
+            while True:
+                page = await self._store.list_run_records(history.run_id, cursor=cursor, limit=PAGE_ITEMS, types=types)
+                newest = page.items[-1] if page.items else newest
+                if not page.more:
+                    break
+                cursor = page.cursor
+            found = payload_of(newest) if newest is not None else None
+            if isinstance(found, HistoryCompressed):
+                return found
+            history = (await self._store.load_run(history.run_id)).history
+        return None
 
     def goes_on(self, run_id: str, history: HistoryRef | None) -> None:
         """`run_id` goes on from `history`, so what leads one leads the other."""
