@@ -3,8 +3,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
 
-from actum.base.errors import InvalidValue
+from actum.base.errors import ContractError, InvalidValue
 from actum.base.limits import CONTENT_DEPTH, JSON_DEPTH
 from actum.base.value import (
     ABSENT,
@@ -13,6 +14,7 @@ from actum.base.value import (
     conform,
     dump,
     dump_json,
+    exact,
     fingerprint,
     items,
     load,
@@ -25,7 +27,7 @@ from actum.messages.parts import ImagePart, TextPart, ThinkingPart, ToolResultPa
 from actum.records.kinds import MessagesAppended, RunStarted, ToolAuthorization
 from actum.records.record import NewRecord, Record
 from tests.support.samples import AT
-from tests.support.strategies import record
+from tests.support.strategies import messages, record
 
 
 def refused(kind: type[Value], data: bytes) -> InvalidValue:
@@ -374,3 +376,42 @@ def test_the_pieces_of_a_foreign_value_keep_their_spelling() -> None:
             members(data)
     with pytest.raises(InvalidValue):
         items(b"{}")
+
+
+class TestExact:
+    """The quick look at a long value finds the same as the slow one."""
+
+    @given(messages())
+    def test_it_gives_what_conform_gives(self, message: Message) -> None:
+        assert exact(message) == conform(message)
+
+    def test_it_puts_into_form(self) -> None:
+        made: Any = {"role": "user", "parts": [TextPart(text="a")]}
+        found = exact(Message(**made))
+        assert found == Message(role=Role.USER, parts=(TextPart(text="a"),))
+        assert type(found.parts) is tuple
+        assert type(found.role) is Role
+
+    @pytest.mark.parametrize(
+        "part",
+        [
+            TextPart(text="\ud800"),
+            TextPart(text=7),  # type: ignore[arg-type]  # the wrong type is the point
+            ToolResultPart(tool_use_id="t", content=float("nan")),
+            ToolResultPart(tool_use_id="t", content=(1, 2)),
+            ToolResultPart(tool_use_id="t", content={1: 2}),
+            ToolResultPart(tool_use_id="t", content=b"x"),
+            ToolResultPart(tool_use_id="t", content=10**5000),
+            ToolUsePart(id="t", name="a", input=Verbatim(b'{"a":"\xff"}')),
+            ToolUsePart(id="t", name="a", input=Verbatim(b"{broken")),
+            ToolUsePart(id="t", name="a", input=Verbatim(b'{},"signature":"s"')),
+            ImagePart(bytes=b"x", format="bmp"),  # type: ignore[arg-type]  # the wrong word is the point
+        ],
+    )
+    def test_it_refuses_what_conform_refuses(self, part: Any) -> None:
+        message = Message(role=Role.USER, parts=(part,))
+        with pytest.raises(ContractError) as slow:
+            conform(message)
+        with pytest.raises(ContractError) as quick:
+            exact(message)
+        assert quick.value.fields() == slow.value.fields()

@@ -69,6 +69,23 @@ def conform(value: V, path: str = "") -> V:
     return exact
 
 
+def exact(value: V) -> V:
+    """As `conform`, for a long value that is looked at once: several times as quick, and always another object.
+
+    Nesting is bounded by the decoder, not by the bound of stored values. Raises what `conform` raises.
+    """
+    try:
+        data = _encode(value)
+        data.decode("utf-8")
+        read: V = _decoder(type(value)).decode(data)
+        if read == value:
+            return plans.conform(read, "", decoded=True)  # type: ignore[no-any-return]  # the same type comes back
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        # What is wrong, and where, only the slow look can say.
+        return conform(value)
+    return conform(value)
+
+
 def dump(value: Value) -> bytes:
     """The JSON bytes of `value`, the same for the same value, after `conform`."""
     return _encode(conform(value))

@@ -43,6 +43,7 @@ class Aliases:
         }
         # Only somebody who computes digests can bring two together; then the request is refused, not guessed.
         self.told_apart = all(len(set(each.values())) == len(each) for each in (self._names, self._ids))
+        self.any = any(name != alias for each in (self._names, self._ids) for name, alias in each.items())
         self._originals = {alias: name for name, alias in self._names.items()}
 
     def name(self, original: str) -> str:

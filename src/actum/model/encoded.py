@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from actum.base.value import Json, conform, spelled
+from actum.base.value import Json, exact, spelled
 from actum.messages.message import Message, Role
 from actum.messages.parts import ToolResultPart, ToolUsePart
 from actum.model.aliases import Aliases, AliasRule
@@ -69,7 +69,7 @@ def draft_of(request: ModelRequest, rule: AliasRule) -> Draft:
 
     Raises InvalidValue for a malformed request, TranscriptError for a transcript against the planner's law.
     """
-    request = conform(request)
+    request = exact(request)
     validate_planner_transcript(request.messages)
     uses = [use for message in request.messages for use in message.tool_uses]
     offered = [tool.name for tool in request.tools]
@@ -95,6 +95,8 @@ def _report_choice(choice: ToolChoice | None, offered: list[str], projecting: Pr
 
 
 def _report_aliases(request: ModelRequest, aliases: Aliases, projecting: Projecting) -> None:
+    if not aliases.any:
+        return
     for tool in request.tools:
         if aliases.name(tool.name) != tool.name:
             projecting.aliased(f"the tool {tool.name!r} is called {aliases.name(tool.name)!r}")

@@ -392,7 +392,7 @@ def test_any_lawful_transcript_makes_a_lawful_body_or_says_why_not(messages: tup
 
 
 @given(st.sampled_from(["", " ", "x"]), st.booleans())
-def test_a_conversation_that_is_left_out_is_refused(text: str, thought: bool) -> None:  # noqa: FBT001 - drawn
+def test_a_conversation_that_is_left_out_is_refused(text: str, thought: bool) -> None:  # noqa: FBT001 - hypothesis draws it
     part = ThinkingPart(text="t", provider="x") if thought else TextPart(text=text)
     made = encoded(user(text), assistant(part))
     assert made.report.accepted == bool(text.strip())
