@@ -87,6 +87,7 @@ class Journal:
     opening: bool = True
     usage: list[kinds.UsageCounted] = field(default_factory=list)
     decisions: list[kinds.PolicyDecision] = field(default_factory=list)
+    rendered: list[kinds.PromptRendered] = field(default_factory=list)
     compressed: kinds.HistoryCompressed | None = None
     intent: str | None = None
     suspended: kinds.RunSuspended | None = None
@@ -163,9 +164,7 @@ class Journal:
 
     @property
     def questions_wait(self) -> bool:
-        """Whether the planner asked something that is not answered yet."""
-        if self.last_plan is not None:
-            return self.last_plan.decided.kind == "await_input"
+        """Whether the planner of an earlier run of the chain asked something that is not answered yet."""
         if self.checkpoint is None or self.checkpoint.kind != "input":
             return False
         return any(item.item_id not in self.answers for item in self.checkpoint.items)
@@ -192,6 +191,8 @@ class Journal:
                 self.usage.append(usage)
             case kinds.PolicyDecision() as decision:
                 self.decisions.append(decision)
+            case kinds.PromptRendered() as rendered:
+                self.rendered.append(rendered)
             case kinds.HistoryCompressed() as compressed:
                 self.compressed = compressed
             case _:

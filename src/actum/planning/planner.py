@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from actum.base.checks import Count, Identifier, Labels, refuse
-from actum.base.value import Json, Value
+from actum.base.value import Json, Value, dump, dump_json, load, load_json
 from actum.memory.view import MemoryView
 from actum.messages.message import Message, Role, assistant
 from actum.messages.parts import ToolResultPart, ToolUsePart
@@ -132,13 +132,42 @@ class Unfinished(Value):
     response_id: Identifier | None = None
 
 
+class Question(Value):
+    """One question with its `options`: a person chooses one, or as many as they like where it is `multiple`."""
+
+    id: Identifier
+    text: str
+    options: tuple[str, ...]
+    multiple: bool = False
+
+
 class AwaitInput(Value):
-    """One thing to ask before the run can go on. `prompt` is for the person, `data` what the form needs."""
+    """One thing to ask before the run can go on. `prompt` is for the person, `data` what the form needs.
+
+    A planner asks for a clarification, or questions; that a call is confirmed, or answered from outside, is its tool's
+    to say. Each answer becomes a message of the user's.
+    """
 
     kind: PendingKind
     prompt: str | None = None
-    tool_call_id: Identifier | None = None
     data: dict[str, Json] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in (PendingKind.CLARIFICATION, PendingKind.QUESTIONS):
+            raise refuse("await_input.kind", self.kind, "is clarification or questions; calls have rules of their own")
+        if self.kind is PendingKind.QUESTIONS:
+            questions_of(self.data)
+
+    @classmethod
+    def clarification(cls, prompt: str, *, data: dict[str, Json] | None = None) -> Self:
+        """Ask in words; any answer is one."""
+        return cls(kind=PendingKind.CLARIFICATION, prompt=prompt, data=data)
+
+    @classmethod
+    def questions(cls, *questions: Question, prompt: str | None = None) -> Self:
+        """Ask these questions on one form; the answer gives each question's id its choice, or a list of choices."""
+        asked: list[Json] = [load_json(dump(each)) for each in questions]
+        return cls(kind=PendingKind.QUESTIONS, prompt=prompt, data={"questions": asked})
 
 
 class PlanResult(Value):
@@ -273,6 +302,18 @@ class Planner(Protocol):
     async def plan_resume(self, plan_input: PlanResumeInput, /) -> PlanResult:
         """The next step after tools have answered."""
         ...
+
+
+def questions_of(data: dict[str, Json] | None) -> tuple[Question, ...]:
+    """The questions in the data of an item. Raises InvalidValue for data that holds none."""
+    asked = (data or {}).get("questions")
+    if not isinstance(asked, list) or not asked:
+        raise refuse("await_input.data", data, "holds a list of `questions`")
+    questions = tuple(load(Question, dump_json(each)) for each in asked)
+    ids = [each.id for each in questions]
+    if len(set(ids)) != len(ids) or not all(each.options for each in questions):
+        raise refuse("await_input.data.questions", ids, "have ids of their own, and options")
+    return questions
 
 
 def _calls(message: Message) -> None:

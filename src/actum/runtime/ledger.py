@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from actum.base.clock import Clock
 from actum.base.errors import RunNotRunning
 from actum.base.limits import PAGE_ITEMS
-from actum.lifecycle.commands import Appended, RunCancellation, RunTerminal
-from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, SessionStatus
+from actum.lifecycle.commands import Appended, RunCancellation, RunSuspension, RunTerminal
+from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, SessionStatus, StartOutcome
 from actum.loop import keys
 from actum.loop.journal import Journal
 from actum.loop.world import Stop
@@ -19,6 +20,7 @@ from actum.records import makers
 from actum.records.kinds import HistoryCompressed, PolicyDecision, PromptRendered
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
+from actum.runtime.inherit import inherit
 from actum.storage.contract import SessionAdmin, Store
 from actum.tools.call import ToolOutcome
 
@@ -27,11 +29,16 @@ _STATUS = {"completed": RunStatus.COMPLETED, "failed": RunStatus.FAILED, "cancel
 
 @dataclass(eq=False)
 class Try:
-    """An attempt of this process at a call: its record, whether its tool was begun, and what came of it."""
+    """An attempt of this process at a call, the `number`th: its record, whether its tool was begun, what came of it.
+
+    `again` says that another attempt follows, and that the outcome counts only where that does not come about.
+    """
 
     attempt: str
     started: NewRecord
+    number: int = 1
     begun: bool = False
+    again: bool = False
     outcome: ToolOutcome | None = None
     took_ms: int = 0
 
@@ -95,7 +102,10 @@ class Ledger:
         known = self._open.get(run_id)
         if known is None:
             run = await self.store.load_run(run_id)
-            known = self._open.setdefault(run_id, OpenRun(run, Journal(run_id)))
+            journal = Journal(run_id)
+            if run.predecessor_run_id is not None and run.start_outcome is StartOutcome.PROCEED:
+                await inherit(self.store, journal, run.predecessor_run_id)
+            known = self._open.setdefault(run_id, OpenRun(run, journal))
         async with known.reading:
             while True:
                 page = await self.store.list_run_records(run_id, cursor=known.journal.cursor, limit=PAGE_ITEMS)
@@ -134,10 +144,19 @@ class Ledger:
         await self.store.record_run_cancellation(cancellation)
         self.stored(run.run_id, run.session_id)
 
+    async def suspend(self, here: OpenRun, suspension: RunSuspension) -> None:
+        """Stores the run's checkpoint, and that it waits."""
+        await self.store.record_run_suspension(suspension)
+        self.stored(here.run.run_id, here.run.session_id)
+
     async def end(self, here: OpenRun, terminal: RunTerminal) -> None:
         """Stores the run's end."""
         await self.store.record_run_terminal(terminal)
         self.stored(here.run.run_id, here.run.session_id)
+
+    def now(self) -> datetime:
+        """The present instant."""
+        return self._clock.now()
 
     def record(self, here: OpenRun, key: str, kind: str, payload: bytes) -> NewRecord:
         """A new record of this run, at this moment, of the run's turn."""

@@ -30,6 +30,7 @@ def tool(
     idempotent: bool = False,
     terminal: bool = False,
     bookkeeping: bool = False,
+    external: bool = False,
     examples: Iterable[Mapping[str, Json]] = (),
 ) -> Callable[[Callable[..., object]], ToolSpec]: ...
 
@@ -46,6 +47,7 @@ def tool(
     idempotent: bool = False,
     terminal: bool = False,
     bookkeeping: bool = False,
+    external: bool = False,
     examples: Iterable[Mapping[str, Json]] = (),
 ) -> ToolSpec | Callable[[Callable[..., object]], ToolSpec]:
     """Make a tool of a plain sync or async function: `@tool`, or `@tool(name="fs.read", timeout=5)`.
@@ -81,6 +83,7 @@ def tool(
             idempotent=idempotent,
             terminal=terminal,
             bookkeeping=bookkeeping,
+            external=external,
             examples=given_examples,
             function=made_of,
             decode=decode,

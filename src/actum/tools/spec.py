@@ -66,8 +66,9 @@ class ToolSpec:
 
     The rules are the runtime's to keep: `confirm` asks a person before each call; `timeout` bounds a call, in seconds;
     `idempotent` lets a call run again after a crash; `terminal` ends the run with the tool's result; `bookkeeping`
-    keeps the tool out of the run's limits. `agent_id` names the agent whose child run answers the calls; None for a
-    function.
+    keeps the tool out of the run's limits; `external` says that the application answers each call from outside, so the
+    function itself is never called: its hints are the schemas of input and answer. `agent_id` names the agent whose
+    child run answers the calls; None for a function.
 
     `decode` makes keyword arguments of a model's arguments and raises `ToolError`, kind `invalid_call`; `encode` makes
     JSON and attachments of what the function returned and raises `ToolError`, kind `malformed_result`.
@@ -84,6 +85,7 @@ class ToolSpec:
     idempotent: bool = False
     terminal: bool = False
     bookkeeping: bool = False
+    external: bool = False
     examples: tuple[Mapping[str, Json], ...] = ()
     agent_id: str | None = None
     function: Callable[..., object] = field(repr=False)
@@ -94,6 +96,8 @@ class ToolSpec:
 
     def __post_init__(self) -> None:
         tool_name("tool.name", self.name)
+        if self.external and (self.confirm or self.agent_id is not None):
+            raise refuse(f"tool {self.name}: external", True, "is answered from outside, which is its confirmation")  # noqa: FBT003 - the value shown
         if self.timeout is not None and not self.timeout > 0:
             raise refuse(f"tool {self.name}: timeout", self.timeout, "is a number of seconds above 0")
 
