@@ -12,7 +12,7 @@ from actum.messages.parts import CacheCheckpointPart, ThinkingPart
 from actum.model.calls import StreamDecoder
 from actum.model.encoded import Encoded
 from actum.model.projection import Fate
-from actum.model.response import Chunk, ModelResponse
+from actum.model.response import Chunk, ModelResponse, Usage
 from actum.providers.anthropic.decode import MessagesDecoder
 from actum.providers.anthropic.decode import decode as decode_messages
 from actum.providers.bedrock.decode import ConverseDecoder, decode_converse
@@ -29,17 +29,9 @@ from tests.support.answers_openai_responses import responses_answer, responses_e
 from tests.support.judge_bedrock import converse_answer_breaches, converse_event_breaches, converse_request_breaches
 from tests.support.judge_gemini import gemini_answer_breaches, gemini_request_breaches
 from tests.support.own_thinking import OWN_THINKING
-from tests.support.vendor_specs import (
-    chat_answer_breaches,
-    chat_event_breaches,
-    chat_request_breaches,
-    messages_answer_breaches,
-    messages_event_breaches,
-    messages_request_breaches,
-    responses_answer_breaches,
-    responses_event_breaches,
-    responses_request_breaches,
-)
+from tests.support.vendor_types import breaches
+
+COUNTED = Usage(input=25, output=15, cache_read=10, cache_write=5)
 
 
 def chunks(decoder: StreamDecoder, events: Iterable[Any]) -> Iterator[Chunk]:
@@ -51,15 +43,17 @@ def chunks(decoder: StreamDecoder, events: Iterable[Any]) -> Iterator[Chunk]:
 
 class TestOpenAIChat(ProviderContract):
     name = "openai-chat"
+    usage = COUNTED
 
     def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
         answer = chat_answer(response, encoded)
-        assert chat_answer_breaches(answer) == []
+        assert breaches(self.name, "answer", answer) == []
         return answer
 
     def events(self, response: ModelResponse, encoded: Encoded, size: int) -> list[Any]:
         events = chat_events(response, encoded, size)
-        assert chat_event_breaches(events[-1]) == []
+        if size > 100:
+            assert [breaches(self.name, "event", event) for event in events] == [[]] * len(events)
         return events
 
     def decode(self, answer: Any, encoded: Encoded) -> ModelResponse:
@@ -69,21 +63,22 @@ class TestOpenAIChat(ProviderContract):
         return chunks(ChatDecoder(encoded), events)
 
     def breaches(self, body: Any) -> list[str]:
-        return chat_request_breaches(body)
+        return breaches(self.name, "request", body)
 
 
 class TestOpenAIResponses(ProviderContract):
     name = "openai"
+    usage = COUNTED
 
     def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
         answer = responses_answer(response, encoded)
-        assert responses_answer_breaches(answer) == []
+        assert breaches(self.name, "answer", answer) == []
         return answer
 
     def events(self, response: ModelResponse, encoded: Encoded, size: int) -> list[Any]:
         events = responses_events(response, encoded, size)
         if size > 100:
-            assert [responses_event_breaches(event) for event in events] == [[]] * len(events)
+            assert [breaches(self.name, "event", event) for event in events] == [[]] * len(events)
         return events
 
     def decode(self, answer: Any, encoded: Encoded) -> ModelResponse:
@@ -96,21 +91,22 @@ class TestOpenAIResponses(ProviderContract):
         return OWN_THINKING[self.name]
 
     def breaches(self, body: Any) -> list[str]:
-        return responses_request_breaches(body)
+        return breaches(self.name, "request", body)
 
 
 class TestAnthropic(ProviderContract):
     name = "anthropic"
+    usage = COUNTED
 
     def answer(self, response: ModelResponse, encoded: Encoded) -> Any:
         answer = messages_answer(response, encoded)
-        assert messages_answer_breaches(json.loads(answer)) == []
+        assert breaches(self.name, "answer", json.loads(answer)) == []
         return answer
 
     def events(self, response: ModelResponse, encoded: Encoded, size: int) -> list[Any]:
         events = messages_events(response, encoded, size)
         if size > 100:
-            assert [messages_event_breaches(event) for event in events] == [[]] * len(events)
+            assert [breaches(self.name, "event", event) for event in events] == [[]] * len(events)
         return events
 
     def decode(self, answer: Any, encoded: Encoded) -> ModelResponse:
@@ -123,7 +119,7 @@ class TestAnthropic(ProviderContract):
         return OWN_THINKING[self.name]
 
     def breaches(self, body: Any) -> list[str]:
-        return messages_request_breaches(body)
+        return breaches(self.name, "request", body)
 
 
 class TestBedrock(ProviderContract):

@@ -18,7 +18,7 @@ _ABOUT = {"id": "chatcmpl-1", "created": 1, "model": "gpt-4.1-2025"}
 def _usage(response: ModelResponse) -> dict[str, Any]:
     usage = response.usage
     total = (usage.input or 0) + (usage.output or 0)
-    details = {"cached_tokens": usage.cache_read}
+    details = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
     return {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,

@@ -56,7 +56,7 @@ def responses_answer(response: ModelResponse, encoded: Encoded) -> dict[str, Any
         "metadata": {},
         "usage": {
             "input_tokens": usage.input,
-            "input_tokens_details": {"cached_tokens": usage.cache_read},
+            "input_tokens_details": {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write},
             "output_tokens": usage.output,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": (usage.input or 0) + (usage.output or 0),

@@ -14,8 +14,9 @@ from actum.engines.local import LocalEngine
 from actum.loop.world import RunRequest
 from actum.messages.message import Message, assistant, user
 from actum.messages.parts import tool_use
+from actum.planning.history import HistoryPolicy
 from actum.planning.planner import PlanInput, PlanResult, PlanResumeInput
-from actum.runtime.agent import Agent, HistoryPolicy
+from actum.runtime.agent import Agent
 from actum.runtime.runtime import AgentClient, Runtime
 from actum.storage.backend import Backend
 from actum.storage.contract import OwnedStore, Store
@@ -35,6 +36,7 @@ __all__ = [
     "Gate",
     "Waits",
     "Worker",
+    "asks",
     "begun",
     "playing",
     "request",
@@ -57,10 +59,23 @@ def uses(*names: str) -> Message:
     return assistant(*[tool_use(call_id or name, name, {}) for call_id, _, name in pairs])
 
 
-class Cast:
-    """Planner and tools of a story. `ran` counts tools by call id, `planned` plans by step."""
+def asks(*names: str) -> Message:
+    """An assistant message that asks these agents, each with the id of its call; `id=name` as in `uses`."""
+    pairs = [name.rpartition("=") for name in names]
+    return assistant(
+        *[tool_use(call_id or name, name, {"message": f"do {call_id or name}"}) for call_id, _, name in pairs]
+    )
 
-    def __init__(self, *plans: PlanStep) -> None:
+
+class Cast:
+    """Planner and tools of a story. `ran` counts tools by call id, `planned` plans by step.
+
+    The casts that it asks, as tools of its own, are registered with it.
+    """
+
+    def __init__(self, *plans: PlanStep, agent_id: str = AGENT) -> None:
+        self.agent_id = agent_id
+        self.asked: list[Cast] = []
         self._plans = plans
         self._tools: list[ToolSpec] = []
         self.ran = Counter[str]()
@@ -104,6 +119,12 @@ class Cast:
         self._tools.append(tool(name=name, **options)(act))
         return self
 
+    def asking(self, other: "Cast", name: str | None = None, **options: Any) -> "Cast":
+        """Another cast's agent as a tool, under its agent's id unless named."""
+        self.asked.append(other)
+        self._tools.append(other.agent().as_tool(name, **options))
+        return self
+
     def takes(self, function: Callable[..., object]) -> "Cast":
         """A plain function as a tool, which is not counted."""
         self._tools.append(tool(function))
@@ -116,7 +137,15 @@ class Cast:
 
     def agent(self, history: HistoryPolicy | None = None) -> Agent:
         """The agent of the story."""
-        return Agent(AGENT, planner=self, tools=self._tools, history=history)
+        return Agent(self.agent_id, planner=self, tools=self._tools, history=history)
+
+    @property
+    def agents(self) -> dict[str, Agent]:
+        """The agents of all casts that are asked in this story, by id."""
+        found: dict[str, Agent] = {}
+        for other in self.asked:
+            found |= {other.agent_id: other.agent(), **other.agents}
+        return found
 
     async def plan_start(self, plan_input: PlanInput, /) -> PlanResult:
         """What the script says for the first step."""
@@ -183,6 +212,8 @@ class Worker:
         self.engine = LocalEngine(clock=self.clock, wait=self.waits, watch_s=WATCH_S)
         self.runtime = Runtime(store, self.engine, clock=self.clock, wait=self.waits)
         self.runtime.register(cast.agent(history))
+        for agent in cast.agents.values():
+            self.runtime.register(agent)
 
     @property
     def client(self) -> AgentClient:

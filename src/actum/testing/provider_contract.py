@@ -31,7 +31,6 @@ from actum.providers.accept import words_of, would_accept
 from actum.testing.provider_samples import SPELLED, TOOLS, form_samples, standard_conversation
 
 _MARKS = [f"mark-{number:02}" for number in range(1, 19)]
-_USAGE = Usage(input=25, output=15, cache_read=10)
 _STRICT = {
     "type": "object",
     "properties": {"city": {"type": "string"}},
@@ -47,6 +46,8 @@ class ProviderContract(ABC):
     model: ClassVar[str] = "some-model"
     # A tool's input as it must come back, byte for byte; its own spelling for a provider that gives away no bytes.
     spelled: ClassVar[Verbatim] = SPELLED
+    # What is counted in an answer; a provider that counts more says so.
+    usage: ClassVar[Usage] = Usage(input=25, output=15, cache_read=10)
 
     @abstractmethod
     def answer(self, response: ModelResponse, encoded: Encoded) -> Json:
@@ -94,7 +95,7 @@ class ProviderContract(ABC):
         ]
         if self.thinking():
             messages.append((assistant(*self.thinking(), "So.", *uses), StopReason.TOOL_USE))
-        return [ModelResponse(message=message, stop=stop, usage=_USAGE) for message, stop in messages]
+        return [ModelResponse(message=message, stop=stop, usage=self.usage) for message, stop in messages]
 
     # What is sent.
 

@@ -140,10 +140,12 @@ class ChatDecoder:
 
 def _usage(given: Mapping[str, Json]) -> Usage:
     details = given.get("prompt_tokens_details")
+    inside = details if isinstance(details, dict) else {}
     return Usage(
         input=count(given.get("prompt_tokens")),
         output=count(given.get("completion_tokens")),
-        cache_read=count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        cache_read=count(inside.get("cached_tokens")),
+        cache_write=count(inside.get("cache_write_tokens")),
     )
 
 

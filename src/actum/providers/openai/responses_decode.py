@@ -218,10 +218,12 @@ def _citation(annotation: Mapping[str, Json]) -> Citation:
 
 def _usage(given: Mapping[str, Json]) -> Usage:
     details = given.get("input_tokens_details")
+    inside = details if isinstance(details, dict) else {}
     return Usage(
         input=count(given.get("input_tokens")),
         output=count(given.get("output_tokens")),
-        cache_read=count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        cache_read=count(inside.get("cached_tokens")),
+        cache_write=count(inside.get("cache_write_tokens")),
     )
 
 
