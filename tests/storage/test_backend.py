@@ -1,7 +1,7 @@
 """What every backend gives back for what it was given. Each test runs on both, so they cannot come to differ."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -174,16 +174,16 @@ class TestRecords:
             (RecordQuery(scope=Scope("s1"), after=2, before=5, limit=9), [3, 4], False),
             (RecordQuery(scope=Scope("s1"), limit=3, backwards=True), [12, 11, 10], True),
             (RecordQuery(scope=Scope("s1"), before=4, limit=9, backwards=True), [3, 2, 1], False),
-            (RecordQuery(scope=Scope("s1"), run_id="r2", after=4, limit=2), [6, 8], True),
-            (RecordQuery(scope=Scope("s1"), run_id="r1", types=("x.own", "usage"), limit=9), [3, 5, 9, 11], False),
+            (RecordQuery(scope=Scope("s1"), runs=("r2",), after=4, limit=2), [6, 8], True),
+            (RecordQuery(scope=Scope("s1"), runs=("r1",), types=("x.own", "usage"), limit=9), [3, 5, 9, 11], False),
             (
-                RecordQuery(scope=Scope("s1"), run_id="r1", types=("transcript_messages_appended",), limit=9),
+                RecordQuery(scope=Scope("s1"), runs=("r1",), types=("transcript_messages_appended",), limit=9),
                 [1, 7],
                 False,
             ),
             (RecordQuery(scope=Scope("s1"), types=("x.own",), limit=2, backwards=True), [11, 8], True),
             (RecordQuery(scope=Scope("s1"), types=(), limit=2), [], False),
-            (RecordQuery(scope=Scope("s1"), run_id="nobody", limit=2), [], False),
+            (RecordQuery(scope=Scope("s1"), runs=("nobody",), limit=2), [], False),
             (RecordQuery(scope=Scope("s1"), limit=9, max_bytes=9), [1, 2, 3], True),
             (RecordQuery(scope=Scope("s1"), limit=9, max_bytes=1), [1], True),
         ],
@@ -195,7 +195,7 @@ class TestRecords:
 
     async def test_a_scope_that_is_not_there_is_empty(self, filled: Backend) -> None:
         assert await records(filled, RecordQuery(scope=Scope("s2"), limit=9)) == Slice((), more=False, last=0)
-        foreign = RecordQuery(scope=Scope(root_run_id="r1"), run_id="r1", limit=9)
+        foreign = RecordQuery(scope=Scope(root_run_id="r1"), runs=("r1",), limit=9)
         assert await records(filled, foreign) == Slice((), more=False, last=0)
 
     async def test_a_chain_of_histories(self, backend: Backend) -> None:
@@ -203,9 +203,23 @@ class TestRecords:
         middle = run_row("r2", end_position=9, history=HistoryRef(run_id="r1", through="x"))
         last = run_row("r3", history=HistoryRef(run_id="r2", through="y"))
         await apply(backend, started(session_row(), first, middle, last))
-        chain = await backend.read(lambda reader: reader.chain("r3"))
+        chain = await backend.read(lambda reader: tuple(reader.chain("r3")))
         assert chain == (("r1", 4), ("r2", 9), ("r3", UNENDED))
-        assert await backend.read(lambda reader: reader.chain("r9")) == ()
+        assert await backend.read(lambda reader: tuple(reader.chain("r3", backwards=True))) == chain[::-1]
+        assert await backend.read(lambda reader: tuple(reader.chain("r9"))) == ()
+
+    async def test_records_of_several_runs_come_run_after_run(self, filled: Backend) -> None:
+        for backwards, wanted in ((False, ["r2", "r1"]), (True, ["r1", "r2"])):
+            query = RecordQuery(scope=Scope("s1"), runs=iter(wanted), limit=100, backwards=backwards)
+            found = (await records(filled, query)).records
+            assert list(dict.fromkeys(each.run_id for each in found)) == wanted
+
+    async def test_no_run_is_asked_for_before_its_turn(self, filled: Backend) -> None:
+        def wanted() -> Iterator[str]:
+            yield "r1"
+            raise AssertionError
+
+        assert len((await records(filled, RecordQuery(scope=Scope("s1"), runs=wanted(), limit=1))).records) == 1
 
 
 class TestAllOrNothing:
@@ -229,7 +243,7 @@ class TestAllOrNothing:
         seen = await backend.read(lambda reader: reader.see(Keys(scope_of="r1", runs=("r2",), consumer="c")))
         assert (seen.sessions, seen.runs) == ({"s1": first.session}, {"r1": first.runs[0]})
         assert (seen.position, seen.advanced) == (1, 0)
-        kept = await records(backend, RecordQuery(scope=Scope("s1"), run_id="r1", limit=9))
+        kept = await records(backend, RecordQuery(scope=Scope("s1"), runs=("r1",), limit=9))
         assert [each.event_key for each in kept.records] == ["k1"]
         listed = await backend.read(lambda reader: reader.sessions(SessionQuery(metadata={"a": "1"}, limit=9)))
         assert listed == (first.session,)

@@ -295,6 +295,6 @@ async def test_a_damaged_history_that_goes_round_in_a_circle_is_left_again(path:
         )
     damaged.close()
     async with open_store(f"sqlite:///{path}") as store:
-        assert (await store.read_transcript("r1")).items == ()
-        with pytest.raises(DurableDataError, match="circle"):
-            await store.read_transcript("r1", backwards=True)
+        for backwards in (False, True):
+            with pytest.raises(DurableDataError, match="circle"):
+                await store.read_transcript("r1", backwards=backwards)

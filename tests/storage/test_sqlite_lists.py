@@ -112,5 +112,7 @@ TRANSCRIPT = ("transcript_messages_seeded", "transcript_messages_appended")
 def test_records(
     connection: sqlite3.Connection, run_id: str | None, types: tuple[str, ...] | None, index: str, *, backwards: bool
 ) -> None:
-    query = RecordQuery(scope=Scope("s1"), run_id=run_id, types=types, limit=9, backwards=backwards)
-    assert_walks(plan_of(connection, *record_statement(query, 1)), f"SEARCH c USING INDEX {index}")
+    runs = None if run_id is None else (run_id,)
+    query = RecordQuery(scope=Scope("s1"), runs=runs, types=types, limit=9, backwards=backwards)
+    statement, values = record_statement(query)
+    assert_walks(plan_of(connection, statement, [1, *values]), f"SEARCH c USING INDEX {index}")

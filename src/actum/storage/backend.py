@@ -4,7 +4,7 @@ Work is a plain function that the backend calls inside one transaction, on a thr
 rules, then `apply`. So a backend never holds a transaction over an await, and every database runs the same steps.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
@@ -22,12 +22,14 @@ T = TypeVar("T")
 class RecordQuery:
     """Records of one scope, by position. `after` and `before` are exclusive; `types` None is every type.
 
+    `runs` None is every run of the scope; otherwise the records come run after run, in the order given, and no run is
+    asked for before its turn comes. An unknown run, or one of another scope, has none.
     With `backwards` the newest come first. Reading stops at `limit` records, or once `max_bytes` of payload are
     reached; the first record is always given, however large.
     """
 
     scope: Scope
-    run_id: str | None = None
+    runs: Iterable[str] | None = None
     after: int = 0
     before: int | None = None
     types: tuple[str, ...] | None = None
@@ -85,10 +87,11 @@ class Reader(Protocol):
         """A slice of one scope's records; empty for a scope that is not there."""
         ...
 
-    def chain(self, run_id: str) -> tuple[tuple[str, int], ...]:
+    def chain(self, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
         """The run and the runs of its history chain, oldest first, each with the position of its end record.
 
-        The position of a run that has not ended is given as the largest integer of 63 bits.
+        With `backwards` the run itself comes first, and no run is read before it is asked for. The position of a run
+        that has not ended is given as the largest integer of 63 bits.
         """
         ...
 

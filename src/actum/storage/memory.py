@@ -6,7 +6,7 @@ metadata could be changed from outside, so those are copied on the way in and ou
 
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -112,17 +112,15 @@ class MemoryView:
     def records(self, query: RecordQuery) -> Slice:
         """A slice of one scope's records."""
         stored = self._rows.records.get(query.scope, [])
-        positions: Sequence[int] = range(1, len(stored) + 1)
-        if query.run_id is not None:
-            positions = self._rows.positions.get(query.run_id, ()) if self._in_scope(query) else ()
-        low = bisect_right(positions, query.after)
-        high = len(positions) if query.before is None else bisect_left(positions, query.before)
-        asked = positions[low:high] if not query.backwards else positions[low:high][::-1]
+        asked: Iterable[int] = _between(range(1, len(stored) + 1), query)
+        if query.runs is not None:
+            theirs = (self._rows.positions.get(each, ()) for each in query.runs if self._in_scope(each, query.scope))
+            asked = (position for positions in theirs for position in _between(positions, query))
         found = (stored[position - 1] for position in asked)
         types = query.types
         return slice_of((each for each in found if types is None or each.type in types), query, last=len(stored))
 
-    def chain(self, run_id: str) -> tuple[tuple[str, int], ...]:
+    def chain(self, run_id: str, *, backwards: bool = False) -> tuple[tuple[str, int], ...]:
         """The run and its history chain, oldest first, with the positions of their end records."""
         links: list[tuple[str, int]] = []
         row = self._rows.runs.get(run_id)
@@ -130,7 +128,7 @@ class MemoryView:
             end = row.run.end_record_id
             links.append((row.run.run_id, UNENDED if end is None else int(end.rpartition("-")[2])))
             row = None if row.run.history is None else self._rows.runs.get(row.run.history.run_id)
-        return tuple(reversed(links))
+        return tuple(links if backwards else reversed(links))
 
     def sessions(self, query: SessionQuery) -> tuple[SessionRow, ...]:
         """Session rows in list order."""
@@ -206,9 +204,16 @@ class MemoryView:
         if change.suspension is not None:
             rows.put(rows.checkpoints, change.suspension[0], replace(change.suspension[1]))
 
-    def _in_scope(self, query: RecordQuery) -> bool:
-        row = self._rows.runs.get(query.run_id or "")
-        return row is not None and row.scope == query.scope
+    def _in_scope(self, run_id: str, scope: Scope) -> bool:
+        row = self._rows.runs.get(run_id)
+        return row is not None and row.scope == scope
+
+
+def _between(positions: Sequence[int], query: RecordQuery) -> Sequence[int]:
+    """Those of a run's positions that a query asks for, in its order."""
+    low = bisect_right(positions, query.after)
+    high = len(positions) if query.before is None else bisect_left(positions, query.before)
+    return positions[low:high][::-1] if query.backwards else positions[low:high]
 
 
 def _after(places: list[Place], after: tuple[datetime, str] | None) -> Iterator[Place]:

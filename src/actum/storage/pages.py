@@ -1,6 +1,6 @@
 """Reading lists: arguments checked, pages cut at their bounds, history chains walked. One place for every backend."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -8,7 +8,7 @@ from actum.base.checks import identifier, labels, refuse
 from actum.base.errors import DurableDataError, InvalidCursor, shortened
 from actum.base.limits import PAGE_BYTES, PAGE_ITEMS
 from actum.base.value import Json, Value
-from actum.lifecycle.change import Keys, RunRow, Scope, Seen
+from actum.lifecycle.change import Keys, RunRow, Scope
 from actum.lifecycle.rows import run_row
 from actum.records.record import Page, Record, position_of
 from actum.records.types import TRANSCRIPT_TYPES, RecordType, is_record_type
@@ -67,7 +67,8 @@ def record_page(
 ) -> Page[Record]:
     """A page of one scope's records. The cursor is the last position that the read saw, not the last match."""
     after = 0 if cursor is None else position_of(cursor, scope.digest)
-    found = reader.records(RecordQuery(scope=scope, run_id=run_id, after=after, types=types, limit=limit))
+    runs = None if run_id is None else (run_id,)
+    found = reader.records(RecordQuery(scope=scope, runs=runs, after=after, types=types, limit=limit))
     _reached(cursor, after, found)
     return Page(
         items=found.records,
@@ -80,66 +81,33 @@ def transcript_page(reader: Reader, row: RunRow, cursor: str | None, limit: int)
     """Transcript records of a run and its history chain, oldest first."""
     scope = row.scope
     after = 0 if cursor is None else position_of(cursor, scope.digest)
-    items: list[Record] = []
-    room, last = PAGE_BYTES, after
     # A history ended before its follower began, so positions grow along the chain.
-    for run_id, ends in reader.chain(row.run.run_id):
-        if ends <= after and run_id != row.run.run_id:
-            continue
-        found = reader.records(
-            RecordQuery(
-                scope=scope,
-                run_id=run_id,
-                after=after,
-                types=_TRANSCRIPT,
-                limit=max(limit - len(items), 1),
-                max_bytes=room,
-            )
-        )
-        _reached(cursor, after, found)
-        last = found.last
-        if found.records and (len(items) >= limit or room <= 0):
-            return Page(items=tuple(items), cursor=items[-1].id, more=True)
-        items += found.records
-        room -= sum(len(record.payload) for record in found.records)
-        if found.more:
-            return Page(items=tuple(items), cursor=items[-1].id, more=True)
-    return Page(items=tuple(items), cursor=scope.record_id(last), more=False)
+    chain = tuple(reader.chain(row.run.run_id))
+    _whole(reader, chain[0][0])
+    runs = [name for name, ends in chain if ends > after or name == row.run.run_id]
+    found = reader.records(RecordQuery(scope=scope, runs=runs, after=after, types=_TRANSCRIPT, limit=limit))
+    _reached(cursor, after, found)
+    ends = found.records[-1].id if found.more else scope.record_id(found.last)
+    return Page(items=found.records, cursor=ends, more=found.more)
 
 
 def transcript_page_backwards(reader: Reader, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:
     """Transcript records of a run and its history chain, newest first; it walks no further than it must."""
     scope = row.scope
     before = None if cursor is None else position_of(cursor, scope.digest)
-    items: list[Record] = []
-    room = PAGE_BYTES
-    here: RunRow | None = row
-    walked: set[str] = set()
-    while here is not None:
-        if here.run.run_id in walked:
-            raise DurableDataError(run_id=here.run.run_id, path="history", rule="goes round in a circle")
-        walked.add(here.run.run_id)
-        found = reader.records(
-            RecordQuery(
-                scope=scope,
-                run_id=here.run.run_id,
-                before=before,
-                types=_TRANSCRIPT,
-                limit=max(limit - len(items), 1),
-                max_bytes=room,
-                backwards=True,
-            )
-        )
-        _reached(cursor, before or 0, found)
-        if found.records and (len(items) >= limit or room <= 0):
-            return Page(items=tuple(items), cursor=items[-1].id, more=True)
-        items += found.records
-        room -= sum(len(record.payload) for record in found.records)
-        if found.more:
-            return Page(items=tuple(items), cursor=items[-1].id, more=True)
-        history = here.run.history
-        here = run_row(_see_run(reader, history.run_id), history.run_id) if history else None
-    return Page(items=tuple(items), cursor=scope.record_id(0), more=False)
+
+    def runs() -> Iterator[str]:
+        name = row.run.run_id
+        for name, _ in reader.chain(row.run.run_id, backwards=True):
+            yield name
+        _whole(reader, name)
+
+    found = reader.records(
+        RecordQuery(scope=scope, runs=runs(), before=before, types=_TRANSCRIPT, limit=limit, backwards=True)
+    )
+    _reached(cursor, before or 0, found)
+    ends = found.records[-1].id if found.more else scope.record_id(0)
+    return Page(items=found.records, cursor=ends, more=found.more)
 
 
 def value_page(
@@ -176,8 +144,11 @@ def optional_id(path: str, value: str | None) -> str | None:
     return None if value is None else identifier(path, value)
 
 
-def _see_run(reader: Reader, run_id: str) -> Seen:
-    return reader.see(Keys(scope_of=run_id, runs=(run_id,)))
+def _whole(reader: Reader, oldest: str) -> None:
+    """Refuses a chain that ends at a run which has a history itself: nobody is given a part of a transcript."""
+    row = run_row(reader.see(Keys(scope_of=oldest, runs=(oldest,))), oldest)
+    if row.run.history is not None:
+        raise DurableDataError(run_id=oldest, path="history", rule="leads to older runs, never in a circle")
 
 
 def _text_size(item: Value) -> int:

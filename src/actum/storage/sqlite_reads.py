@@ -35,15 +35,15 @@ _SCOPE_OF_SESSION: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHER
 _SCOPE_OF_ROOT: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE root_run_id = ?"  # noqa: S608 - as above
 _RECORD: Final = f"SELECT {RECORD_COLUMNS} FROM records AS c WHERE c.run = ? AND c.event_key = ?"  # noqa: S608 - as above
 _CHAIN: Final = """
-WITH RECURSIVE chain (run_id, earlier, ends, depth) AS (
-    SELECT run_id, history_run_id, end_position, 0 FROM runs WHERE run_id = ?
+WITH RECURSIVE chain (run_id, earlier, ends) AS (
+    SELECT run_id, history_run_id, end_position FROM runs WHERE run_id = ?
     UNION ALL
-    SELECT r.run_id, r.history_run_id, r.end_position, depth + 1
+    SELECT r.run_id, r.history_run_id, r.end_position
     FROM chain CROSS JOIN runs AS r WHERE r.run_id = chain.earlier
         -- A history ended before its follower did. On a damaged file this ends what would go round in a circle.
         AND r.end_position < ifnull(chain.ends, 9223372036854775807)
 )
-SELECT run_id, ifnull(ends, 9223372036854775807) FROM chain ORDER BY depth DESC
+SELECT run_id, ifnull(ends, 9223372036854775807) FROM chain
 """
 
 
@@ -156,44 +156,50 @@ def records_of(connection: sqlite3.Connection, query: RecordQuery) -> Slice:
     where = scope_row(connection, query.scope)
     if where is None:
         return Slice((), more=False, last=0)
-    statement, values = record_statement(query, where[0])
+    scope, last = where
+    statement, values = record_statement(query)
     digest = digest_of(query.scope.session_id, query.scope.root_run_id)
-    rows: Iterable[Row] = connection.execute(statement, values)
+    session_id = query.scope.session_id
 
     def found() -> Iterator[Record]:
-        for row in rows:
-            yield record_of(row[:6], row[6], row[7], query.scope.session_id, digest)
+        if query.runs is None:
+            for row in connection.execute(statement, (scope, *values)):
+                yield record_of(row[:6], row[6], row[7], session_id, digest)
+            return
+        for run_id in query.runs:
+            run = connection.execute("SELECT run, agent_id FROM runs WHERE run_id = ? AND scope = ?", (run_id, scope))
+            for number, agent_id in run.fetchall():
+                for row in connection.execute(statement, (number, *values)):
+                    yield record_of(row, run_id, agent_id, session_id, digest)
 
-    return slice_of(found(), query, last=where[1])
+    return slice_of(found(), query, last=last)
 
 
-def record_statement(query: RecordQuery, scope: int) -> tuple[str, list[int | str]]:
-    """The statement for a slice and its values: by the run's index when a run is named, else by the scope's."""
+def record_statement(query: RecordQuery) -> tuple[str, list[int | str]]:
+    """The statement for a slice and its values but the first: a run's integer when runs are named, else the scope's."""
     values: list[int | str] = [query.after]
     terms = ["c.position > ?"]
-    index = "records_by_position"
     if query.before is not None:
         terms.append("c.position < ?")
         values.append(query.before)
-    if query.run_id is None:
-        terms.append("c.scope = ?")
-        values.append(scope)
-    else:
-        index = "records_by_run"
-        terms.append("c.run = (SELECT run FROM runs WHERE run_id = ? AND scope = ?)")
-        values.extend((query.run_id, scope))
     if query.types is not None:
         numbers = [type_number(name) for name in dict.fromkeys(query.types)]
         terms.append(f"c.type IN ({', '.join('?' * len(numbers))})")
         values.extend(numbers)
-    order = "DESC" if query.backwards else "ASC"
     values.append(query.limit + 1)
+    wanted = f"{' AND '.join(terms)} ORDER BY c.position {'DESC' if query.backwards else 'ASC'} LIMIT ?"
+    if query.runs is None:
+        return (
+            f"SELECT {RECORD_COLUMNS}, r.run_id, r.agent_id FROM records AS c INDEXED BY records_by_position "  # noqa: S608 - every part is written here
+            f"CROSS JOIN runs AS r ON r.run = c.run WHERE c.scope = ? AND {wanted}"
+        ), values
     return (
-        f"SELECT {RECORD_COLUMNS}, r.run_id, r.agent_id FROM records AS c INDEXED BY {index} "  # noqa: S608 - every part is written here
-        f"CROSS JOIN runs AS r WHERE {' AND '.join(terms)} AND r.run = c.run ORDER BY c.position {order} LIMIT ?"
+        f"SELECT {RECORD_COLUMNS} FROM records AS c INDEXED BY records_by_run WHERE c.run = ? AND {wanted}"  # noqa: S608 - as above
     ), values
 
 
-def chain_of(connection: sqlite3.Connection, run_id: str) -> tuple[tuple[str, int], ...]:
+def chain_of(connection: sqlite3.Connection, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
     """The run and the runs of its history chain, oldest first, with the positions of their end records."""
-    return tuple(connection.execute(_CHAIN, (run_id,)))
+    # Backwards it is walked row by row, as it is read: a recursion gives its rows in the order in which it finds them.
+    rows = connection.execute(_CHAIN, (run_id,))
+    return rows if backwards else tuple(rows)[::-1]

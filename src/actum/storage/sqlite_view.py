@@ -1,7 +1,7 @@
 """One transaction of SQLite as a backend shows it: reads, and in a write transaction also `apply`."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from actum.lifecycle.change import Change, Keys, RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
@@ -36,9 +36,9 @@ class SQLiteView:
         """A slice of one scope's records."""
         return records_of(self._connection, query)
 
-    def chain(self, run_id: str) -> tuple[tuple[str, int], ...]:
+    def chain(self, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
         """The run and its history chain, oldest first, with the positions of their end records."""
-        return chain_of(self._connection, run_id)
+        return chain_of(self._connection, run_id, backwards=backwards)
 
     def sessions(self, query: SessionQuery) -> tuple[SessionRow, ...]:
         """Session rows in list order."""
