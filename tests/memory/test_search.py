@@ -78,8 +78,24 @@ async def test_vectors_that_are_none_are_refused_and_nothing_is_stored(vectors: 
         assert (await memory.entries.list(MemoryScope.SHARED, "shared")).items == ()
 
 
+class FailingEmbedder:
+    """An embedder whose service is down."""
+
+    name = "failing"
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        raise ConnectionError(f"{len(texts)} texts")
+
+
+async def test_an_embedder_that_fails_fails_the_write_which_leaves_nothing() -> None:
+    async with open_memory("memory:", embedder=FailingEmbedder()) as memory:
+        with pytest.raises(ConnectionError):
+            await memory.entries.store(MemoryEntry.for_shared(key="k", value="v"))
+        assert await memory.entries.get(MemoryScope.SHARED, "shared", "k") is None
+
+
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_an_embedder_that_comes_later_finds_older_entries(
+async def test_an_embedder_that_comes_comes_later_finds_older_entries(
     kind: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     url = f"sqlite:///{tmp_path_factory.mktemp('memory')}/memory.db"

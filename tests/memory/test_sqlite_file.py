@@ -50,6 +50,10 @@ def content_of(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def names_in(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
 def exit_code_of(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
@@ -110,6 +114,7 @@ class TestWhatIsNoMemory:
         with pytest.raises(NotAStore):
             await MemoryFile.open(path)
         assert content_of(path) == before
+        assert names_in(path.parent) == [path.name]
 
     async def test_a_directory_and_a_place_that_is_not_there(self, path: Path) -> None:
         with pytest.raises(NotAStore):
@@ -247,12 +252,22 @@ class TestProcesses:
             assert exit_code_of(child) == 0
             await memory.entries.store(MemoryEntry.for_shared(key="k", value=2))
 
-    async def test_a_file_that_was_deleted_is_written_no_more(self, path: Path) -> None:
+    @pytest.mark.parametrize("replaced", [True, False])
+    async def test_a_file_that_was_taken_away_is_written_no_more(self, path: Path, *, replaced: bool) -> None:
         async with open_memory(f"sqlite:///{path}") as memory:
             await memory.entries.store(MemoryEntry.for_shared(key="k", value=1))
-            await asyncio.to_thread(path.unlink)
+            await asyncio.to_thread(path.rename, path.with_name("elsewhere.db"))
+            if replaced:
+                await (await MemoryFile.open(path)).close()
             with pytest.raises(StoreUnavailable):
                 await memory.entries.store(MemoryEntry.for_shared(key="k", value=2))
+
+    async def test_a_file_that_is_gone_is_not_made_anew_by_a_reader(self, path: Path) -> None:
+        async with open_memory(f"sqlite:///{path}") as memory:
+            await asyncio.to_thread(path.unlink)
+            with pytest.raises(StoreUnavailable):
+                await memory.entries.get(MemoryScope.SHARED, "shared", "k")
+            assert path.name not in names_in(path.parent)
 
     async def test_a_closed_memory_says_so(self, path: Path) -> None:
         async with open_memory(f"sqlite:///{path}") as memory:

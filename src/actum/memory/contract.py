@@ -103,7 +103,7 @@ class EntryStore(ABC):
 
         `expected` makes it a compare-and-set: the version that must be there, 0 for none (EntryConflict otherwise).
         Two writers of equal entries both succeed; give each its `source` where one of them must lose. Raises
-        SessionPurged for the scope of a forgotten session.
+        SessionPurged for the scope of a forgotten session, and what an embedder raises, before anything is written.
         """
 
     @abstractmethod
@@ -151,7 +151,8 @@ class EntryStore(ABC):
     async def delete_source(self, run_id: str, *, record_id: str | None = None, tenant: str | None = None) -> int:
         """Erases every version that this run (or this record of it) wrote, in all scopes of the tenant.
 
-        An entry goes back to the newest version that is left. Gives how many versions there were.
+        An entry goes back to the newest version that is left, which has a vector again after `embed_missing`. Gives how
+        many versions there were.
         """
 
     @abstractmethod
@@ -166,5 +167,6 @@ class EntryStore(ABC):
     async def embed_missing(self, limit: int = 1000) -> int:
         """Gives vectors to at most `limit` entries that have none of this store's embedder; gives how many.
 
-        For entries that were stored before there was an embedder. Without one it does nothing.
+        For entries that were stored before there was an embedder, and for versions that are present again. Without an
+        embedder it does nothing.
         """

@@ -171,14 +171,11 @@ class InMemoryEntryStore(EntryStore):
         run, record = identifier("run_id", run_id), optional_identifier("record_id", record_id)
         of = optional_identifier("tenant", tenant)
 
-        dropped = sum(
+        return sum(
             here.drop(lambda each: not written_by(each, run, record))
             for key, here in self._scopes.items()
             if key.tenant == of
         )
-        if dropped:
-            await self.embed_missing()
-        return dropped
 
     async def delete_expired(self) -> int:
         """Erases what has expired."""

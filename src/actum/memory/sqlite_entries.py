@@ -95,10 +95,7 @@ class SQLiteEntryStore(EntryStore):
         """Erases what a run wrote."""
         run, record = identifier("run_id", run_id), optional_identifier("record_id", record_id)
         of = optional_identifier("tenant", tenant)
-        gone = await self._file.write(lambda connection: rows.delete_source(connection, of, run, record), erases=True)
-        if gone:
-            await self.embed_missing()
-        return gone
+        return await self._file.write(lambda connection: rows.delete_source(connection, of, run, record), erases=True)
 
     async def delete_expired(self) -> int:
         """Erases what has expired."""

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 from urllib.parse import quote
 
 from actum.base.errors import NotAStore, SchemaTooNew, StoreUnavailable
@@ -60,6 +60,7 @@ class MemoryFile:
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
         self._process = os.getpid()
+        self._inode: tuple[int, int] | None = None
         self._writer = Threads("actum-memory-writer", 1, self.connected, self._write, self.told, group=_GROUP)
         self._readers = Threads("actum-memory-reader", _READERS, self.connected, self._read, self.told)
 
@@ -114,7 +115,7 @@ class MemoryFile:
     def _write(self, connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:
         """One transaction for all of them. Raises when nothing of it is stored."""
         with self._turn():
-            if _inode(self._path) is None:
+            if _inode(self._path) != self._inode:
                 raise StoreUnavailable(reason=f"{self._path} was moved or deleted while it was open")
             with _transaction(connection, "BEGIN IMMEDIATE"):
                 answers = [_apart(connection, job) for job in jobs]
@@ -123,15 +124,15 @@ class MemoryFile:
         return answers
 
     @contextmanager
-    def connected(self) -> Iterator[sqlite3.Connection]:
-        """A connection for this thread, closed at the end. Raises sqlite3.Error, StoreUnavailable."""
+    def connected(self, mode: Literal["ro", "rw", "rwc"] = "rw") -> Iterator[sqlite3.Connection]:
+        """A connection for this thread; `rwc` makes the file. Raises sqlite3.Error, StoreUnavailable."""
         with _guard:
             if _inode(self._path) in _inherited:
                 raise StoreUnavailable(
                     reason="this process was forked while its parent had the memory open; start it anew (spawn) instead"
                 )
         connection = sqlite3.connect(
-            f"file:{quote(str(self._path))}?mode=rwc", uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None
+            f"file:{quote(str(self._path))}?mode={mode}", uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None
         )
         inode = None
         try:
@@ -175,10 +176,15 @@ class MemoryFile:
         if not self._path.parent.is_dir():
             raise StoreUnavailable(reason=f"there is no directory {self._path.parent}; make it first")
         try:
+            # Judged by reading first, so that nothing is made beside a file that is not ours.
             self._judge_header()
-            with self._turn(), self.connected() as connection:
+            if self._path.exists() and self._path.stat().st_size:
+                with self.connected("ro") as connection:
+                    self._judge_content(connection)
+            with self._turn(), self.connected("rwc") as connection:
                 self._judge_content(connection)
                 self._migrate(connection)
+            self._inode = _inode(self._path)
         except (sqlite3.Error, OSError) as error:
             raise self.told(error) from error
 
