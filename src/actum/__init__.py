@@ -56,8 +56,10 @@ _ROOMS: Final = {
     "actum.storage.local": "LocalStore",
     "actum.storage.opening": "open_store",
     "actum.model.client": "ModelClient",
-    "actum.model.request": "ModelRequest ModelSettings ToolChoice",
+    "actum.model.projection": "Fate Projection ProjectionReport",
+    "actum.model.request": "ModelRequest ModelSettings OutputSchema ToolChoice",
     "actum.model.response": "ModelResponse StopReason Usage",
+    "actum.model.wrap": "RetryingModel",
     "actum.stream.events": (
         "AssistantDelta AssistantTurn ChildRunLinkedEvent InputAnsweredEvent InputRequestedEvent "
         "PromptRenderedEvent RunStreamEnd StreamEvent ThinkingEvent ToolAuthorizationEvent ToolEnd ToolStart "
@@ -72,14 +74,19 @@ _ROOMS: Final = {
     "actum.memory.search": "Embedder",
     "actum.memory.toolset": "memory_tools",
     "actum.memory.view": "MemoryView",
+    "actum.planning.history": "CompressHistory HistoryPolicy KeepNewestTurns Past Summary View",
     "actum.planning.model_planner": "ModelPlanner",
-    "actum.planning.planner": "AwaitInput ModelUsage PlanInput PlanResult PlanResumeInput Planner RunInfo",
+    "actum.planning.planner": "AwaitInput ModelUsage PlanInput PlanResult PlanResumeInput Planner RunInfo Unfinished",
+    "actum.planning.policy": (
+        "FixedCall Limit OnLimit PolicyHook PolicyInput RunPolicy Terms Tightening ToolRestriction"
+    ),
+    "actum.planning.prompt": "Prompt PromptRegistry PromptUse",
     "actum.loop.world": "RunRequest WorkflowContext",
     "actum.engines.contract": "Completion Engine",
     "actum.engines.local": "LocalEngine",
     "actum.providers.accept": "would_accept",
     "actum.providers.pick": "pick",
-    "actum.runtime.agent": "Agent HistoryPolicy KeepNewestTurns",
+    "actum.runtime.agent": "Agent",
     "actum.runtime.output": "RunOutput",
     "actum.runtime.runtime": "AgentClient RunHandle Runtime",
     "actum.runtime.transcripts": "build_messages_from_run_log",

@@ -353,11 +353,17 @@ from actum.messages.parts import (
     tool_use as tool_use,
 )
 from actum.model.client import ModelClient as ModelClient
+from actum.model.projection import Fate as Fate
+from actum.model.projection import Projection as Projection
+from actum.model.projection import ProjectionReport as ProjectionReport
 from actum.model.request import (
     ModelRequest as ModelRequest,
 )
 from actum.model.request import (
     ModelSettings as ModelSettings,
+)
+from actum.model.request import (
+    OutputSchema as OutputSchema,
 )
 from actum.model.request import (
     ToolChoice as ToolChoice,
@@ -370,6 +376,25 @@ from actum.model.response import (
 )
 from actum.model.response import (
     Usage as Usage,
+)
+from actum.model.wrap import RetryingModel as RetryingModel
+from actum.planning.history import (
+    CompressHistory as CompressHistory,
+)
+from actum.planning.history import (
+    HistoryPolicy as HistoryPolicy,
+)
+from actum.planning.history import (
+    KeepNewestTurns as KeepNewestTurns,
+)
+from actum.planning.history import (
+    Past as Past,
+)
+from actum.planning.history import (
+    Summary as Summary,
+)
+from actum.planning.history import (
+    View as View,
 )
 from actum.planning.model_planner import ModelPlanner as ModelPlanner
 from actum.planning.planner import (
@@ -392,6 +417,45 @@ from actum.planning.planner import (
 )
 from actum.planning.planner import (
     RunInfo as RunInfo,
+)
+from actum.planning.planner import (
+    Unfinished as Unfinished,
+)
+from actum.planning.policy import (
+    FixedCall as FixedCall,
+)
+from actum.planning.policy import (
+    Limit as Limit,
+)
+from actum.planning.policy import (
+    OnLimit as OnLimit,
+)
+from actum.planning.policy import (
+    PolicyHook as PolicyHook,
+)
+from actum.planning.policy import (
+    PolicyInput as PolicyInput,
+)
+from actum.planning.policy import (
+    RunPolicy as RunPolicy,
+)
+from actum.planning.policy import (
+    Terms as Terms,
+)
+from actum.planning.policy import (
+    Tightening as Tightening,
+)
+from actum.planning.policy import (
+    ToolRestriction as ToolRestriction,
+)
+from actum.planning.prompt import (
+    Prompt as Prompt,
+)
+from actum.planning.prompt import (
+    PromptRegistry as PromptRegistry,
+)
+from actum.planning.prompt import (
+    PromptUse as PromptUse,
 )
 from actum.providers.accept import would_accept as would_accept
 from actum.providers.pick import pick as pick
@@ -518,15 +582,7 @@ from actum.records.types import (
 from actum.records.types import (
     RecordType as RecordType,
 )
-from actum.runtime.agent import (
-    Agent as Agent,
-)
-from actum.runtime.agent import (
-    HistoryPolicy as HistoryPolicy,
-)
-from actum.runtime.agent import (
-    KeepNewestTurns as KeepNewestTurns,
-)
+from actum.runtime.agent import Agent as Agent
 from actum.runtime.output import RunOutput as RunOutput
 from actum.runtime.runtime import (
     AgentClient as AgentClient,

@@ -2,10 +2,10 @@ import pytest
 
 from actum.base.errors import ProviderError
 from actum.base.value import dump, load
-from actum.model.projection import Fate, Projecting, Report, refusal_of
+from actum.model.projection import Fate, Projecting, ProjectionReport, refusal_of
 
 
-def collected() -> Report:
+def collected() -> ProjectionReport:
     projecting = Projecting()
     projecting.refused("the whole is wrong")
     projecting.aliased("c", 2, 1)
@@ -25,15 +25,15 @@ def test_a_report_is_in_the_order_of_the_transcript() -> None:
         "message 2: part 1: d",
         "the whole is wrong",
     ]
-    assert load(Report, dump(report)) == report
+    assert load(ProjectionReport, dump(report)) == report
 
 
 def test_what_is_refused_decides() -> None:
     report = collected()
     assert not report.accepted
     assert [each.rule for each in report.of(Fate.REFUSED)] == ["d", "the whole is wrong"]
-    assert Report(provider="acme", projections=report.of(Fate.LEFT_OUT)).accepted
-    assert Report(provider="acme").accepted
+    assert ProjectionReport(provider="acme", projections=report.of(Fate.LEFT_OUT)).accepted
+    assert ProjectionReport(provider="acme").accepted
 
 
 def test_a_refusal_names_everything_that_is_wrong() -> None:

@@ -11,7 +11,7 @@ from actum.base.value import Json, exact, spelled
 from actum.messages.message import Message, Role
 from actum.messages.parts import ToolResultPart, ToolUsePart
 from actum.model.aliases import Aliases, AliasRule
-from actum.model.projection import Fate, Projecting, Projection, Report, refusal_of
+from actum.model.projection import Fate, Projecting, Projection, ProjectionReport, refusal_of
 from actum.model.request import ModelRequest, ToolChoice
 from actum.transcript.validate import validate_planner_transcript
 
@@ -25,7 +25,7 @@ class Encoded:
 
     body: dict[str, Json]
     aliases: Aliases
-    report: Report
+    report: ProjectionReport
 
     @property
     def projections(self) -> tuple[Projection, ...]:

@@ -39,7 +39,7 @@ class Projection(Value):
         return where + self.rule
 
 
-class Report(Value):
+class ProjectionReport(Value):
     """Everything that becomes of one request at one provider, in the order of the transcript."""
 
     provider: str
@@ -78,7 +78,7 @@ class Projecting:
         """With this the request cannot be sent; the caller goes on without it, to find what else is wrong."""
         self._add(Fate.REFUSED, rule, message_index, part_index)
 
-    def report(self, provider: str, model: str | None) -> Report:
+    def report(self, provider: str, model: str | None) -> ProjectionReport:
         """All of it, in the order of the transcript; what concerns no message comes last."""
         end = 1 << 62
         at = sorted(
@@ -88,13 +88,13 @@ class Projecting:
                 -1 if each.part_index is None else each.part_index,
             ),
         )
-        return Report(provider=provider, model=model, projections=tuple(at))
+        return ProjectionReport(provider=provider, model=model, projections=tuple(at))
 
     def _add(self, fate: Fate, rule: str, message_index: int | None, part_index: int | None) -> None:
         self._found.append(Projection(fate=fate, rule=rule, message_index=message_index, part_index=part_index))
 
 
-def refusal_of(report: Report) -> ProviderError:
+def refusal_of(report: ProjectionReport) -> ProviderError:
     """The error for a request that its provider cannot express; raised before any network call."""
     return ProviderError(
         kind="model_request",

@@ -8,7 +8,7 @@ from actum.base.checks import refuse
 from actum.base.errors import TranscriptError
 from actum.messages.message import Message
 from actum.model.encoded import Encoded
-from actum.model.projection import Projecting, Report
+from actum.model.projection import Projecting, ProjectionReport
 from actum.model.request import ModelRequest, ModelSettings, OutputSchema, ToolChoice, ToolDefinition
 from actum.model.rules import PartRules
 
@@ -40,7 +40,7 @@ def would_accept(
     tool_choice: ToolChoice | None = None,
     settings: ModelSettings = ModelSettings(),  # noqa: B008 - a frozen value
     output: OutputSchema | None = None,
-) -> Report:
+) -> ProjectionReport:
     """What becomes of these messages at `provider` (`openai`, `anthropic`, ...): a report, `accepted` or not.
 
     A transcript against the planner's law is reported as refused, one entry a finding. Raises InvalidValue for an
@@ -61,7 +61,7 @@ def would_accept(
         for finding in error.findings:
             projecting.refused(finding.rule, finding.message_index, finding.part_index)
         made = projecting.report(provider, model)
-    return Report(provider=provider, model=model, projections=made.projections)
+    return ProjectionReport(provider=provider, model=model, projections=made.projections)
 
 
 def words_of(provider: str) -> ProviderWords:
