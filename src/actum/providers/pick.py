@@ -5,11 +5,14 @@ from typing import Any
 
 from actum.base.checks import refuse
 from actum.model.client import ModelClient
+from actum.model.pacing import PacedModel
 from actum.model.wrap import RetryingModel
 
 
 def pick(name: str, **options: Any) -> ModelClient:  # noqa: ANN401 - each provider's client says what it takes
-    """The client for `provider:model`, which tries again what may pass. `options` are the client's own.
+    """The client for `provider:model`, which tries again what may pass and keeps to the rate that the provider bears.
+
+    `options` are the client's own.
 
     Raises InvalidValue for a name without a provider that is known here, MissingExtra when its extra is not installed,
     ProviderError when its key is missing.
@@ -19,7 +22,7 @@ def pick(name: str, **options: Any) -> ModelClient:  # noqa: ANN401 - each provi
     if make is None or not colon or not model.strip():
         known = ", ".join(f"{each}:MODEL" for each in sorted(_PROVIDERS))
         raise refuse("model", name, f"is a provider and a model; this version knows {known}")
-    return RetryingModel(make(model, **options))
+    return RetryingModel(PacedModel(make(model, **options)))
 
 
 def _openai_chat(model: str, **options: Any) -> ModelClient:  # noqa: ANN401 - see pick

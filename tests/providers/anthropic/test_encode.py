@@ -153,9 +153,16 @@ class TestThinking:
 
     def test_a_message_does_not_end_in_thinking(self) -> None:
         signed = ThinkingPart(text="hm", signature="s", provider="anthropic")
-        made = encoded(user("go"), assistant("so", signed, signed), assistant(signed), user("on"))
-        assert told(made, Fate.LEFT_OUT) == [(1, 1), (1, 2), (2, None), (2, 0)]
-        assert [each["role"] for each in json.loads(made.data)["messages"]] == ["user", "assistant", "user"]
+        made = encoded(user("go"), assistant("so", signed, signed), user("on"), assistant(signed), user("on", MARK))
+        assert told(made, Fate.LEFT_OUT) == [(1, 1), (1, 2), (3, None), (3, 0)]
+        assert [each["role"] for each in json.loads(made.data)["messages"]] == ["user", "assistant", "user", "user"]
+
+    def test_thinking_that_the_next_message_goes_on_from_stays(self) -> None:
+        signed = ThinkingPart(text="hm", signature="s", provider="anthropic")
+        made = encoded(user("go"), assistant(signed), assistant(tool_use("t", "a", {})), user(result("t")))
+        assert [block["type"] for block in made.body["messages"][1]["content"]] == ["thinking", "tool_use"]
+        assert told(made, Fate.MAPPED) == [(2, None)]
+        assert told(made, Fate.LEFT_OUT) == []
 
 
 class TestBlanks:

@@ -4,6 +4,7 @@ What has no block is left out and reported, or refused; so is what Anthropic ref
 of a transcript that ends with the assistant loses the blanks at its end, which Anthropic would refuse.
 """
 
+import itertools
 from typing import Final, TypeAlias, assert_never
 
 from actum.base.value import Json, dump_json
@@ -18,7 +19,7 @@ from actum.messages.parts import (
     ToolResultPart,
     ToolUsePart,
 )
-from actum.model.encoded import Draft, groups_of
+from actum.model.encoded import Draft
 from actum.providers.anthropic.citations import spelled_citation
 from actum.providers.anthropic.files import document_block, image_block
 from actum.providers.anthropic.redacted import data_of
@@ -34,10 +35,14 @@ def blocks_of(draft: Draft) -> tuple[list[_Block], list[Json]]:
     """The system's blocks and the messages; what becomes of their parts is told to the draft."""
     writer = _Writer(draft)
     messages = draft.request.messages
-    for group in groups_of(messages):
-        if len(group) > 1:
-            draft.projecting.mapped("joined with the assistant message before it", group[1])
-        writer.message([(index, messages[index]) for index in group])
+    for role, found in itertools.groupby(enumerate(messages), lambda each: each[1].role):
+        group = list(found)
+        # Anthropic itself makes neighbours of one role one; said here, thinking in the middle is not at an end.
+        joined = [group] if role is Role.ASSISTANT else [[each] for each in group]
+        for each in joined:
+            for index, _ in each[1:]:
+                draft.projecting.mapped("joined with the assistant message before it", index)
+            writer.message(each)
     writer.finish()
     return writer.system, writer.out
 
@@ -58,7 +63,7 @@ class _Writer:
 
     def message(self, group: list[tuple[int, Message]]) -> None:
         """Write one message, of one or more."""
-        role = group[0][1].role
+        role, before = group[0][1].role, self._last
         self._blocks = []
         for index, message in group:
             for position, part in enumerate(message.parts):
@@ -80,7 +85,7 @@ class _Writer:
                     case _:
                         assert_never(part)
         if role is Role.ASSISTANT:
-            self._end_thinking()
+            self._end_thinking(before)
         self._finish_message(role, group[0][0])
 
     def finish(self) -> None:
@@ -198,9 +203,9 @@ class _Writer:
         else:
             self._marks.append((self._last, index, position))
 
-    def _end_thinking(self) -> None:
+    def _end_thinking(self, before: _Block | None) -> None:
         """No assistant message may end in thinking: nothing came of it."""
         while self._blocks and self._blocks[-1][0]["type"] in _THINKING:
             _, index, position = self._blocks.pop()
             self._told.left_out("thinking at the end of a message left out: nothing came of it", index, position)
-            self._last = self._blocks[-1][0] if self._blocks else None
+            self._last = self._blocks[-1][0] if self._blocks else before
