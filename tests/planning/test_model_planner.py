@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,10 +56,14 @@ async def test_a_transcript_with_system_messages_keeps_its_own() -> None:
     assert model.requests[0].messages == (system("Be long."), user("hi"))
 
 
-async def test_a_broken_transcript_is_refused_before_the_model_is_asked() -> None:
+async def test_a_transcript_that_is_refused_asks_no_model() -> None:
     model = ScriptedModel(["never"])
+
+    async def refused() -> tuple[Message, ...]:
+        raise TranscriptError(findings=())
+
     with pytest.raises(TranscriptError):
-        await ModelPlanner(model).plan_start(planned((user("hi"), assistant(USE)), model))
+        await ModelPlanner(model).plan_start(replace(planned((), model), prepare=refused))
     assert model.requests == []
 
 

@@ -1,13 +1,16 @@
 """Transcripts out of a store: the same by any pages, and what a planner is shown of a long one."""
 
+from typing import Any
+
 import pytest
 
 from actum.base.errors import RunNotFound
 from actum.messages.message import Message, assistant, system, user
-from actum.records.record import Follows, HistoryRef
-from actum.runtime.agent import KeepNewestTurns
+from actum.planning.history import HistoryPolicy, KeepNewestTurns, Past
+from actum.records.record import Follows, HistoryRef, Page, Record
 from actum.runtime.transcripts import Histories, build_messages_from_run_log
 from actum.storage.contract import OwnedStore
+from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
 from actum.testing import samples
 from actum.transcript.validate import validate_planner_transcript
@@ -19,6 +22,10 @@ TURNS = 6
 @pytest.fixture
 async def store() -> OwnedStore:
     return await begun(MemoryBackend())
+
+
+async def shown(policy: HistoryPolicy, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    return (await policy.view(messages, Past())).messages
 
 
 async def _conversation(store: OwnedStore, *first: Message, histories: Histories | None = None) -> HistoryRef:
@@ -63,9 +70,9 @@ async def test_the_newest_turns_are_those_of_the_whole(
     whole = await build_messages_from_run_log(store, history.run_id)
     for again in (histories, histories, Histories(store)):
         read = await again.read(history, turns)
-        assert policy.view(read) == policy.view(whole)
+        assert await shown(policy, read) == await shown(policy, whole)
     histories.forget()
-    assert policy.view(await histories.read(history, turns)) == policy.view(whole)
+    assert await shown(policy, await histories.read(history, turns)) == await shown(policy, whole)
 
 
 async def test_only_as_much_is_read_as_is_shown(store: OwnedStore) -> None:
@@ -96,3 +103,53 @@ async def test_a_run_that_is_not_there_has_no_transcript(store: OwnedStore) -> N
 async def test_a_run_without_messages_has_an_empty_one(store: OwnedStore) -> None:
     await store.start_root_run(samples.root("by-hand", SESSION))
     assert await build_messages_from_run_log(store, "by-hand") == ()
+
+
+class Counting(LocalStore):
+    """A store that counts the transcript records which it gives away."""
+
+    given = 0
+
+    async def read_transcript(self, run_id: str, **how: Any) -> Page[Record]:
+        page = await super().read_transcript(run_id, **how)
+        self.given += len(page.items)
+        return page
+
+
+@pytest.fixture
+async def counting() -> Counting:
+    backend = MemoryBackend()
+    await begun(backend)
+    return Counting(backend)
+
+
+async def test_the_next_turn_reads_only_what_the_last_one_added(counting: Counting) -> None:
+    histories = Histories(counting)
+    last = await _conversation(counting)
+    run = await counting.load_run(last.run_id)
+    assert run.history is not None
+    histories.goes_on(last.run_id, run.history)
+    before = await histories.whole(run.history)
+    counting.given = 0
+    whole = await histories.whole(last)
+    # A turn is four messages: the input, the call, its result, the answer.
+    assert counting.given == 4
+    assert whole.messages == await build_messages_from_run_log(counting, last.run_id)
+    assert (before.lawful, whole.lawful) == (len(before.messages), len(whole.messages))
+    counting.given = 0
+    assert await histories.whole(last) is whole
+    assert counting.given == 0
+
+
+async def test_what_is_forgotten_or_too_large_is_read_again(
+    counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    histories = Histories(counting)
+    last = await _conversation(counting)
+    whole = await histories.whole(last)
+    histories.forget()
+    monkeypatch.setattr("actum.runtime.transcripts._KEPT_BYTES", 10)
+    for _ in range(2):
+        counting.given = 0
+        assert (await histories.whole(last)).messages == whole.messages
+        assert counting.given == len(whole.messages)

@@ -1,4 +1,4 @@
-"""The stock planner: validate the transcript, ask the model, read its answer. It repairs nothing.
+"""The stock planner: take the prepared transcript, ask the model, read its answer. It repairs nothing.
 
 A refusal, a filter, a cut answer, an interrupted stream, an unknown stop: each ends the run with its own kind of
 failure, and none runs a tool. The text that was answered until then is kept as the plan's remainder.
@@ -18,7 +18,6 @@ from actum.planning.failures import failure_of
 from actum.planning.planner import ModelUsage, PlanInput, PlanResult, PlanResumeInput, Unfinished
 from actum.planning.prompt import PromptUse
 from actum.records.failures import FailureKind
-from actum.transcript.validate import validate_planner_transcript
 
 _FAILED = {
     StopReason.REFUSAL: (FailureKind.REFUSAL, "The model declined to answer."),
@@ -63,7 +62,6 @@ class ModelPlanner:
 
     async def _plan(self, plan_input: PlanInput, choice: ToolChoice | None) -> PlanResult:
         messages = await plan_input.prepare_messages()
-        validate_planner_transcript(messages)
         client = plan_input.model(self._model) if isinstance(self._model, str) else self._model
         request = ModelRequest(
             model=client.model,

@@ -5,16 +5,19 @@ from dataclasses import dataclass, field
 
 from actum.base.checks import refuse
 from actum.base.limits import PAGE_ITEMS
-from actum.messages.message import Message
+from actum.messages.message import Message, Role
 from actum.records.kinds import HistoryCompressed, MessagesAppended, MessagesSeeded, payload_of
 from actum.records.record import HistoryRef, Record
 from actum.records.types import RecordType
 from actum.storage.contract import Store
 from actum.transcript.replay import Replay
 from actum.transcript.turns import begins_turn, leading
+from actum.transcript.validate import scan
 
 _BACKWARDS = 100
 _REMEMBERED = 4096
+# Payload bytes of whole transcripts that are kept decoded; one larger than that is read anew each time.
+_KEPT_BYTES = 8 * 1024 * 1024
 
 
 async def build_messages_from_run_log(store: Store, run_id: str, *, page_size: int = PAGE_ITEMS) -> tuple[Message, ...]:
@@ -63,25 +66,72 @@ class Placed:
         return 0
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The beginning of a run's transcript, up to the record `through`, and its size in bytes of payload.
+
+    The first `lawful` messages are known to obey the law of transcripts.
+    """
+
+    messages: tuple[Message, ...]
+    through: str | None
+    size: int
+    lawful: int
+
+
+_NOTHING = Kept((), None, 0, 0)
+
+
 class Histories:
     """What runs go on from, read as far as a planner is shown it.
 
-    The system messages that lead a conversation are the same for every run of its history chain, so they are remembered
-    by run; nothing else is.
+    A history is over and never changes. So the system messages that lead a conversation are remembered by run, and the
+    newest whole transcripts are kept within a bound: the next turn of a conversation reads what the last one added.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._leading: dict[str, tuple[Message, ...]] = {}
+        # The one used last stands last; a run takes the place of the one that it went on from.
+        self._kept: dict[str, Kept] = {}
+        self._size = 0
+        self._before: dict[str, HistoryRef] = {}
 
     async def read(self, history: HistoryRef | None, turns: int | None) -> tuple[Message, ...]:
         """The transcript of `history`: the leading system messages and at least the newest `turns`; None is all."""
         if history is None:
             return ()
         if turns is None:
-            return await build_messages_from_run_log(self._store, history.run_id)
+            return (await self.whole(history)).messages
         newest, whole = await self._newest(history.run_id, turns)
         return newest if whole else (*await self._lead(history.run_id), *newest)
+
+    async def whole(self, history: HistoryRef | None) -> Kept:
+        """The whole transcript of `history`, of which only what is not kept is read."""
+        if history is None:
+            return _NOTHING
+        known = self._kept.get(history.run_id)
+        if known is not None:
+            self._keep(history.run_id, known)
+            return known
+        known = self._beginning(history.run_id)
+        replay = Replay(known.messages, chain=True)
+        cursor, size, more = known.through, known.size, True
+        while more:
+            page = await self._store.read_transcript(history.run_id, cursor=cursor, limit=PAGE_ITEMS)
+            replay.read(page.items)
+            size += sum(len(record.payload) for record in page.items)
+            cursor, more = page.cursor, page.more
+        messages = replay.messages
+        kept = Kept(messages, history.through, size, _lawful(messages, known.lawful))
+        self._keep(history.run_id, kept)
+        return kept
+
+    def _beginning(self, run_id: str) -> Kept:
+        """What is kept of the history that this run itself went on from."""
+        before = self._before.get(run_id)
+        known = self._kept.get(before.run_id) if before is not None else None
+        return known if known is not None and before is not None and known.through == before.through else _NOTHING
 
     async def placed(self, history: HistoryRef | None) -> Placed:
         """The whole transcript of `history`, with its places."""
@@ -115,14 +165,33 @@ class Histories:
         return None
 
     def goes_on(self, run_id: str, history: HistoryRef | None) -> None:
-        """`run_id` goes on from `history`, so what leads one leads the other."""
-        known = self._leading.get(history.run_id) if history is not None else None
+        """`run_id` goes on from `history`, so what leads one leads the other, and its transcript begins with it."""
+        if history is None:
+            return
+        known = self._leading.get(history.run_id)
         if known is not None:
             self._remember(run_id, known)
+        while len(self._before) >= _REMEMBERED:
+            del self._before[next(iter(self._before))]
+        self._before[run_id] = history
 
     def forget(self) -> None:
         """Forgets what is remembered; it is read again where it is needed."""
         self._leading.clear()
+        self._kept.clear()
+        self._size = 0
+        self._before.clear()
+
+    def _keep(self, run_id: str, kept: Kept) -> None:
+        before = self._before.get(run_id)
+        for name in (run_id, before.run_id if before is not None else run_id):
+            old = self._kept.pop(name, None)
+            self._size -= old.size if old is not None else 0
+        self._kept[run_id] = kept
+        self._size += kept.size
+        while self._size > _KEPT_BYTES:
+            oldest = next(iter(self._kept))
+            self._size -= self._kept.pop(oldest).size
 
     async def _lead(self, run_id: str) -> tuple[Message, ...]:
         known = self._leading.get(run_id)
@@ -159,6 +228,12 @@ def _from_a_turn(newest_first: list[tuple[Message, ...]]) -> tuple[Message, ...]
     messages = [message for part in reversed(newest_first) for message in part]
     first = next(i for i, message in enumerate(messages) if begins_turn(message))
     return tuple(messages[first:])
+
+
+def _lawful(messages: tuple[Message, ...], known: int) -> int:
+    """How many messages are known to be lawful: all of them, or those that were known before."""
+    start = known if known < len(messages) and messages[known].role is Role.USER else 0
+    return known if scan(messages, start) else len(messages)
 
 
 def _messages(record: Record) -> tuple[Message, ...]:

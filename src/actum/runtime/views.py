@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from actum.base.errors import RecordConflict
 from actum.base.value import dump
 from actum.loop import keys
-from actum.messages.message import Message
+from actum.messages.message import Message, Role
 from actum.model.client import ModelClient
 from actum.planning.history import HistoryPolicy, Past, Summary
 from actum.planning.planner import ModelUsage
@@ -16,7 +16,7 @@ from actum.records.types import RecordType
 from actum.runtime.ledger import Ledger, OpenRun
 from actum.runtime.transcripts import Histories, Placed
 from actum.transcript.turns import leading
-from actum.transcript.validate import validate_planner_transcript
+from actum.transcript.validate import refuse_findings, scan, validate_planner_transcript
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,17 @@ class Views:
         """
         if policy is not None and policy.turns is None:
             return await self._over_all(policy, here, step)
-        before = await self.histories.read(here.run.history, policy.turns if policy is not None else None)
-        messages = (*before, *here.journal.seeded, *here.journal.messages)
+        own = (*here.journal.seeded, *here.journal.messages)
+        if policy is None:
+            before = await self.histories.whole(here.run.history)
+            messages = (*before.messages, *own)
+            # What is over was judged when it was read. Behind it a group could begin, unless its last one is open.
+            judged = before.lawful if before.lawful == len(before.messages) and _begins_group(own) else 0
+            refuse_findings(scan(messages, judged))
+            return messages
+        messages = (*await self.histories.read(here.run.history, policy.turns), *own)
         validate_planner_transcript(messages)
-        return messages if policy is None else (await policy.view(messages, Past(models=self.models))).messages
+        return _lawful((await policy.view(messages, Past(models=self.models))).messages)
 
     async def _over_all(self, policy: HistoryPolicy, here: OpenRun, step: int) -> tuple[Message, ...]:
         """A view that may need all turns, and the newest summary of them."""
@@ -49,11 +56,11 @@ class Views:
         if made is None:
             view = await policy.view(messages, await self._past(here, placed))
             if view.made is None:
-                return view.messages
+                return _lawful(view.messages)
             made = here.summaries[step] = view.made
         await self._record(here, step, made, placed)
         # Shown from what is recorded, the first time too: so a repeated plan cannot be shown anything else.
-        return (await policy.view(messages, await self._past(here, placed))).messages
+        return _lawful((await policy.view(messages, await self._past(here, placed))).messages)
 
     async def _past(self, here: OpenRun, placed: Placed) -> Past:
         found = here.journal.compressed or await self._inherited(here)
@@ -87,3 +94,13 @@ class Views:
 
     def _usage(self, here: OpenRun, step: int, used: ModelUsage) -> NewRecord:
         return self.ledger.record(here, keys.compression_usage(step), RecordType.USAGE, dump(used.counted(step)))
+
+
+def _lawful(view: tuple[Message, ...]) -> tuple[Message, ...]:
+    """A view as a planner may be shown it: a policy of the product's own may have broken the law."""
+    validate_planner_transcript(view)
+    return view
+
+
+def _begins_group(own: tuple[Message, ...]) -> bool:
+    return bool(own) and own[0].role is Role.USER
