@@ -117,8 +117,7 @@ class MemoryFile:
         with self._turn():
             if _inode(self._path) != self._inode:
                 raise StoreUnavailable(reason=f"{self._path} was moved or deleted while it was open")
-            with _transaction(connection, "BEGIN IMMEDIATE"):
-                answers = [_apart(connection, job) for job in jobs]
+            answers = _together(connection, jobs)
             if any(job.erases and error is None for job, _, error in answers):
                 _scrub(connection)
         return answers
@@ -226,6 +225,20 @@ class MemoryFile:
                     connection.execute(statement)
                 connection.execute("INSERT INTO memory_migrations VALUES (?, ?, ?)", (number, name, digest))
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+
+
+def _together(connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:
+    """The jobs' answers, from one transaction.
+
+    A savepoint makes the word index write what it has gathered, so there is none at first. When a job is refused, which
+    is rare, all of it is undone and done again with one for each: what a job does depends on nothing but the rows.
+    """
+    try:
+        with _transaction(connection, "BEGIN IMMEDIATE"):
+            return [(job, job.work(connection), None) for job in jobs]
+    except Exception:  # noqa: BLE001 - the second time tells whose error it was, or that it was the machine's
+        with _transaction(connection, "BEGIN IMMEDIATE"):
+            return [_apart(connection, job) for job in jobs]
 
 
 def _apart(connection: sqlite3.Connection, job: Job) -> Answer:
