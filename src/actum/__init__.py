@@ -90,6 +90,7 @@ _ROOMS: Final = {
     "actum.runtime.output": "RunOutput",
     "actum.runtime.runtime": "AgentClient RunHandle Runtime",
     "actum.runtime.transcripts": "build_messages_from_run_log",
+    "actum.runtime.typed": "complete",
     "actum.host.host": "Host",
     "actum.host.verify": "verify",
     "actum.host.verify_report": "Damage Report",

@@ -594,6 +594,7 @@ from actum.runtime.runtime import (
     Runtime as Runtime,
 )
 from actum.runtime.transcripts import build_messages_from_run_log as build_messages_from_run_log
+from actum.runtime.typed import complete as complete
 from actum.storage.contract import (
     OwnedStore as OwnedStore,
 )
