@@ -204,13 +204,20 @@ class Worker:
     """One process of a story: a runtime with an engine of its own over a store that others may share."""
 
     def __init__(
-        self, store: Store, cast: Cast, *, history: HistoryPolicy | None = None, waits: Waits | None = None
+        self,
+        store: Store,
+        cast: Cast,
+        *,
+        history: HistoryPolicy | None = None,
+        waits: Waits | None = None,
+        clock: ManualClock | None = None,
+        **options: Any,
     ) -> None:
         self.store = store
         self.waits = waits or Waits()
-        self.clock = ManualClock(T0)
+        self.clock = clock or ManualClock(T0)
         self.engine = LocalEngine(clock=self.clock, wait=self.waits, watch_s=WATCH_S)
-        self.runtime = Runtime(store, self.engine, clock=self.clock, wait=self.waits)
+        self.runtime = Runtime(store, self.engine, clock=self.clock, wait=self.waits, **options)
         self.runtime.register(cast.agent(history))
         for agent in cast.agents.values():
             self.runtime.register(agent)
@@ -238,9 +245,11 @@ class Worker:
 
 
 @asynccontextmanager
-async def playing(store: Store, cast: Cast, *, history: HistoryPolicy | None = None) -> AsyncIterator[Worker]:
-    """A worker, closed on leaving; its runs are then parked."""
-    worker = Worker(store, cast, history=history)
+async def playing(
+    store: Store, cast: Cast, *, history: HistoryPolicy | None = None, **options: Any
+) -> AsyncIterator[Worker]:
+    """A worker, closed on leaving; its runs are then parked. `options` are its runtime's."""
+    worker = Worker(store, cast, history=history, **options)
     try:
         yield worker
     finally:

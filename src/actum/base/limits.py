@@ -34,6 +34,8 @@ GROUP_BYTES: Final = 64 * MIB
 
 LOOP_STEPS: Final = 200
 PARALLEL_TOOLS: Final = 64
+# How often an idempotent tool is tried, in all, when it fails of something that may pass.
+TOOL_TRIES: Final = 3
 # A failure names the first of so many wrong fields and counts the rest: a model corrects what it can read.
 TOOL_ISSUES: Final = 32
 

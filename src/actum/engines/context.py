@@ -15,14 +15,19 @@ from actum.loop.world import (
     Begun,
     Called,
     CallStep,
+    ChildStep,
     Collected,
     CollectStep,
     Finished,
     FinishStep,
+    Opened,
+    OpenStep,
     Planned,
     PlanStep,
     RunRequest,
     Stop,
+    Suspended,
+    SuspendStep,
 )
 from actum.storage.contract import Store
 
@@ -57,10 +62,10 @@ class Driven:
 
 @dataclass(frozen=True)
 class Ways:
-    """What every run of one engine uses: its store and world, time, and how it becomes a run's owner.
+    """What every run of one engine uses: its store and world, time, how it becomes a run's owner, and its children.
 
     `take` raises DrivenElsewhere when another process owns the run; `watch_s` (seconds) is how often a long step looks
-    into the store for a stop from elsewhere.
+    into the store for a stop from elsewhere. `start_child` and `end_child` return once the child has come to its end.
     """
 
     store: Store
@@ -69,6 +74,8 @@ class Ways:
     wait: Wait
     watch_s: float
     take: Callable[[str], Awaitable[None]]
+    start_child: Callable[[ChildStep], Awaitable[None]]
+    end_child: Callable[[str], Awaitable[None]]
 
 
 class LocalContext:
@@ -85,12 +92,15 @@ class LocalContext:
 
     async def begin(self, step: RunRequest) -> Begun:
         """Store the start and become the run's owner."""
-        begun = await self._repeated(self._ways.world.begin, step)
-        if begun.ended is None:
-            await self._owned()
-        if not self._driven.started.done():
-            self._driven.started.set_result(None)
-        return begun
+        return await self._begun(await self._repeated(self._ways.world.begin, step))
+
+    async def begin_child(self, step: ChildStep) -> Begun:
+        """Store the start of this child, with its parent's link, and become the child's owner."""
+        return await self._begun(await self._repeated(self._ways.world.begin_child, step))
+
+    async def open(self, step: OpenStep) -> Opened:
+        """Look where the run stands."""
+        return await self._repeated(self._ways.world.open, step)
 
     async def plan(self, step: PlanStep) -> Planned:
         """Ask the planner, and store what it decides."""
@@ -104,9 +114,21 @@ class LocalContext:
         """Store the answers of a step as one message."""
         return await self._repeated(self._ways.world.collect, step)
 
+    async def suspend(self, step: SuspendStep) -> Suspended:
+        """Store the checkpoint and all that the run waits for."""
+        return await self._repeated(self._ways.world.suspend, step)
+
     async def finish(self, step: FinishStep) -> Finished:
         """Close every open call and store the end."""
         return await self._repeated(self._ways.world.finish, step)
+
+    async def start_child(self, step: ChildStep) -> None:
+        """Runs a child as a task of its own, which this wait does not end."""
+        await self._ways.start_child(step)
+
+    async def end_children(self, run_ids: tuple[str, ...]) -> None:
+        """Tells these children to stop and waits for all of their ends."""
+        await asyncio.gather(*(self._ways.end_child(each) for each in run_ids))
 
     async def cancel_requested(self) -> Stop:
         """Returns once somebody asked for a stop: told by this process, or found in the store."""
@@ -127,6 +149,13 @@ class LocalContext:
     async def shielded(self, work: Awaitable[T]) -> T:
         """`work` to its end."""
         return await asyncio.shield(work)
+
+    async def _begun(self, begun: Begun) -> Begun:
+        if begun.ended is None:
+            await self._owned()
+        if not self._driven.started.done():
+            self._driven.started.set_result(None)
+        return begun
 
     async def _owned(self) -> None:
         try:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from actum.base.clock import Clock, SystemClock, wait
-from actum.base.errors import NotFound, RunConflict, RunNotReady, RunNotRunning, RunPurged
+from actum.base.errors import NotFound, RunConflict, RunNotFound, RunNotReady, RunNotRunning, RunPurged
 from actum.engines.context import (
     FIRST_WAIT_S,
     LONGEST_WAIT_S,
@@ -23,8 +23,8 @@ from actum.engines.context import (
 from actum.engines.contract import Completion, Runnable
 from actum.lifecycle.states import Run, RunStatus
 from actum.loop import keys
-from actum.loop.drive import drive, resume
-from actum.loop.world import RunRequest
+from actum.loop.drive import drive, drive_child, resume
+from actum.loop.world import PARENT_ENDED, ChildStep, RunRequest
 from actum.records.kinds import RunRequested, payload_of
 from actum.storage.contract import OwnedStore, Store
 
@@ -134,16 +134,19 @@ class LocalEngine:
         options = requested.options if isinstance(requested, RunRequested) else {}
         return options.get("engine") == self.name and world.drives(run, options)
 
-    def _go_on(self, run_id: str) -> None:
-        driven = self._drive(run_id, None, lambda ctx: resume(ctx, run_id, presumed_dead=True))
+    def _go_on(self, run_id: str, *, presumed_dead: bool = True) -> Driven:
+        driven = self._drive(run_id, None, lambda ctx: resume(ctx, run_id, presumed_dead=presumed_dead))
         driven.started.set_result(None)
+        return driven
 
     def _drive(self, run_id: str, digest: str | None, loop: Callable[["LocalContext"], Awaitable[RunStatus]]) -> Driven:
         if self._closed:
             raise RuntimeError("this engine is closed")
         store, world = self._attached()
         driven = Driven(digest, asyncio.get_running_loop().create_future())
-        ways = Ways(store, world, self._clock, self._wait, self._watch_s, self._take)
+        ways = Ways(
+            store, world, self._clock, self._wait, self._watch_s, self._take, self._start_child, self._end_child
+        )
         context = LocalContext(ways, run_id, driven)
         self._runs[run_id] = driven
         self._broken.pop(run_id, None)
@@ -171,6 +174,66 @@ class LocalEngine:
         elif error is not None:
             driven.started.set_exception(error)
             driven.started.exception()  # its starter may have gone; then nobody is to be told
+
+    async def _start_child(self, step: ChildStep) -> None:
+        """A child to its end, or until it waits; one that was never begun begins here."""
+
+        async def begin(ctx: LocalContext) -> RunStatus:
+            try:
+                return await drive_child(ctx, step)
+            except DrivenElsewhere:
+                return RunStatus.RUNNING  # its end is waited for as that of any other run
+
+        if await self._running(step.child_run_id) is None and step.child_run_id not in self._runs:
+            await self._over_here(step.child_run_id, self._drive(step.child_run_id, None, begin))
+        await self._settled(step.child_run_id)
+
+    async def _end_child(self, run_id: str) -> None:
+        driven = self._runs.get(run_id)
+        if driven is not None:
+            driven.tell(PARENT_ENDED)
+        await self._settled(run_id)
+
+    async def _settled(self, run_id: str) -> None:
+        """The end of a run, wherever it is driven; one that nobody drives any more goes on here."""
+        pause = FIRST_WAIT_S
+        while True:
+            driven = self._runs.get(run_id)
+            run = await self._running(run_id) if driven is None else None
+            if driven is None and run is None:
+                return
+            if run is not None and await self._free(run):
+                driven = self._runs.get(run_id) or self._go_on(run_id, presumed_dead=run.owner is not None)
+            if driven is not None:
+                await self._over_here(run_id, driven)
+                continue
+            await self._wait(pause)
+            pause = min(pause * 2, LONGEST_WAIT_S)
+
+    async def _over_here(self, run_id: str, driven: Driven) -> None:
+        """Waits until a loop of this process is over. Raises what stopped it."""
+        if driven.task is not None:
+            await asyncio.wait({driven.task})
+            if driven.task.cancelled():
+                raise RunNotReady(run_id=run_id)
+            driven.task.result()
+
+    async def _running(self, run_id: str) -> Run | None:
+        """The run while the store says that it runs; None when it has ended, or was never begun."""
+        try:
+            run = await repeated(self._wait, self._attached()[0].load_run, run_id)
+        except RunNotFound:
+            return None
+        return run if run.status is RunStatus.RUNNING else None
+
+    async def _free(self, run: Run) -> bool:
+        """Whether this process may go on with the run: it is its own now, or the store knows no owners."""
+        store, owner = self._attached()[0], await self._own()
+        if owner is None or not isinstance(store, OwnedStore):
+            return True
+        if run.owner not in (None, owner) and await store.owner_alive(run.owner):
+            return False
+        return await _taken(store, run, owner)
 
     async def _follow(self, run_id: str) -> Completion:
         """The end of a run that is driven elsewhere, or has ended."""

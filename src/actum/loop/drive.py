@@ -6,15 +6,39 @@ through what was done. Cancelling the task that runs it parks the run: nothing i
 
 import asyncio
 from collections.abc import Awaitable, Coroutine
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from actum.base.errors import ContractError
+from actum.base.errors import CancellationRequested, ContractError, RunNotRunning
 from actum.base.limits import LOOP_STEPS, PARALLEL_TOOLS
 from actum.lifecycle.states import RunStatus
-from actum.loop.world import CallStep, CollectStep, FinishStep, PlanStep, RunRequest, Stop, WorkflowContext
+from actum.loop import keys
+from actum.loop.world import (
+    Called,
+    CallStep,
+    ChildStep,
+    Collected,
+    CollectStep,
+    FinishStep,
+    OpenStep,
+    PlanStep,
+    RunRequest,
+    Stop,
+    SuspendStep,
+    WorkflowContext,
+)
 from actum.records.failures import Failure, FailureKind, Recovery, cut_message
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Calls that one message will answer: those that can be answered now, and whether others wait for a person."""
+
+    step: int
+    call_ids: tuple[str, ...]
+    waiting: bool
 
 
 class _Stopped(Exception):
@@ -27,6 +51,18 @@ async def drive(ctx: WorkflowContext, request: RunRequest) -> RunStatus:
     if begun.ended is not None:
         return begun.ended
     return await resume(ctx, request.run_id, stop=begun.stop)
+
+
+async def drive_child(ctx: WorkflowContext, step: ChildStep) -> RunStatus:
+    """A child run from its start to its end; nothing when its parent may start nothing more."""
+    try:
+        begun = await ctx.begin_child(step)
+    except (CancellationRequested, RunNotRunning):
+        # The parent's own next step meets the same and says why; no child exists.
+        return RunStatus.CANCELED
+    if begun.ended is not None:
+        return begun.ended
+    return await resume(ctx, step.child_run_id, stop=begun.stop)
 
 
 async def resume(
@@ -45,11 +81,21 @@ async def resume(
         # Repeating a refused step cannot help; without an end the run would be taken up again and again.
         failure = Failure(kind=FailureKind.INTERNAL, message=cut_message(str(error)), code=error.code)
         ending = FinishStep(run_id=run_id, status="failed", failure=failure, presumed_dead=presumed_dead)
-    return (await ctx.finish(ending)).status
+    return await _finished(ctx, ending)
 
 
 async def _steps(ctx: WorkflowContext, run_id: str, *, presumed_dead: bool) -> RunStatus:
+    opened = await ctx.open(OpenStep(run_id=run_id))
+    if opened.ended is not None:
+        return opened.ended
+    _check(opened.stop)
     finalize = False
+    if opened.inherited:
+        group = _Group(keys.INHERITED, opened.call_ids, opened.waiting)
+        settled = await _settled(ctx, run_id, group, presumed_dead=presumed_dead)
+        if isinstance(settled, RunStatus):
+            return settled
+        finalize = opened.synthesize_after_tools or settled.recovery is Recovery.FINISH
     for step in range(LOOP_STEPS):
         # The world takes nothing but an end from a last plan, so the loop is bounded.
         finalize = finalize or step == LOOP_STEPS - 1
@@ -57,18 +103,51 @@ async def _steps(ctx: WorkflowContext, run_id: str, *, presumed_dead: bool) -> R
         if planned.ended is not None:
             return planned.ended
         _check(planned.stop)
-        calls = [CallStep(run_id=run_id, call_id=each, presumed_dead=presumed_dead) for each in planned.call_ids]
-        for first in range(0, len(calls), PARALLEL_TOOLS):
-            some = calls[first : first + PARALLEL_TOOLS]
-            for called in await _unless_stopped(ctx, _together([ctx.call(each) for each in some])):
-                _check(called.stop, ended=called.ended)
-        collected = await ctx.collect(CollectStep(run_id=run_id, step=step))
-        _check(collected.stop, ended=collected.ended)
-        if collected.terminal:
-            return (await ctx.finish(FinishStep(run_id=run_id, status="completed"))).status
-        finalize = planned.synthesize_after_tools or collected.recovery is Recovery.FINISH
+        group = _Group(step, planned.call_ids, planned.waiting)
+        settled = await _settled(ctx, run_id, group, presumed_dead=presumed_dead)
+        if isinstance(settled, RunStatus):
+            return settled
+        finalize = planned.synthesize_after_tools or settled.recovery is Recovery.FINISH
     failure = Failure(kind=FailureKind.LIMIT, message=f"the run took {LOOP_STEPS} steps without coming to an end")
-    return (await ctx.finish(FinishStep(run_id=run_id, status="failed", failure=failure))).status
+    return await _finished(ctx, FinishStep(run_id=run_id, status="failed", failure=failure))
+
+
+async def _settled(ctx: WorkflowContext, run_id: str, group: _Group, *, presumed_dead: bool) -> Collected | RunStatus:
+    """The answers of a group as they are stored; or the run's end, where it waits for a person or a tool ended it."""
+    waiting = group.waiting
+    calls = [CallStep(run_id=run_id, call_id=each, presumed_dead=presumed_dead) for each in group.call_ids]
+    for first in range(0, len(calls), PARALLEL_TOOLS):
+        some = calls[first : first + PARALLEL_TOOLS]
+        for called in await _unless_stopped(ctx, _together([_called(ctx, each) for each in some])):
+            _check(called.stop, ended=called.ended)
+            waiting = waiting or called.waiting
+    if waiting:
+        suspended = await ctx.suspend(SuspendStep(run_id=run_id, step=group.step))
+        _check(suspended.stop)
+        return suspended.ended or RunStatus.SUSPENDED
+    collected = await ctx.collect(CollectStep(run_id=run_id, step=group.step))
+    _check(collected.stop, ended=collected.ended)
+    if collected.terminal:
+        return await _finished(ctx, FinishStep(run_id=run_id, status="completed"))
+    return collected
+
+
+async def _called(ctx: WorkflowContext, step: CallStep) -> Called:
+    """The answer of one call; where a child run gives it, after that has come to its end."""
+    called = await ctx.call(step)
+    while called.child is not None:
+        await ctx.start_child(ChildStep(run_id=step.run_id, call_id=step.call_id, child_run_id=called.child))
+        called = await ctx.call(step)
+    return called
+
+
+async def _finished(ctx: WorkflowContext, step: FinishStep) -> RunStatus:
+    """The run's end as it is stored; its children come to their ends before it does."""
+    finished = await ctx.finish(step)
+    while finished.children:
+        await ctx.end_children(finished.children)
+        finished = await ctx.finish(step)
+    return finished.status
 
 
 def _check(stop: Stop | None, *, ended: bool = False) -> None:

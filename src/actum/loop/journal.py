@@ -145,6 +145,11 @@ class Journal:
         items = self.checkpoint.items if self.checkpoint is not None else ()
         return next((each for each in items if each.tool_call_id == call_id and each.through is None), None)
 
+    def left_child(self, call_id: str) -> str | None:
+        """The suspended child run that answers an inherited call; None for a call without one."""
+        calls = self.checkpoint.calls if self.checkpoint is not None else ()
+        return next((each.child_run_id for each in calls if each.tool_call_id == call_id), None)
+
     def waits(self, call_id: str) -> bool:
         """Whether a call has no answer because a person must say something first.
 

@@ -52,6 +52,11 @@ def prompt(step: int, index: int) -> str:
     return f"plan:{step}:prompt:{index}"
 
 
+def spent(step: int, index: int) -> str:
+    """The tokens of a model call at a step whose answer was not waited for."""
+    return f"plan:{step}:spent:{index}"
+
+
 def note(step: int, index: int) -> str:
     """One note of the planner at a step."""
     return f"plan:{step}:note:{index}"

@@ -3,7 +3,7 @@
 What a policy decided is itself a record, `policy_decision`, so a run that is taken up elsewhere stands where it stood.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from actum.base.value import Json, dump, dump_json, load, load_json, replace
@@ -88,7 +88,12 @@ def reached(terms: Terms, journal: Journal, elapsed_s: float, counted: Counted) 
 
 def fixed_call_made(journal: Journal) -> bool:
     """Whether the run has used its one fixed call; when that failed, a last plan takes its place."""
-    return any(decision.decision == FIXED_CALL for decision in journal.decisions)
+    return fixed_call(journal.decisions)
+
+
+def fixed_call(decisions: Iterable[PolicyDecision]) -> bool:
+    """Whether a fixed call was decided among these."""
+    return any(decision.decision == FIXED_CALL for decision in decisions)
 
 
 def terms_left(journal: Journal, elapsed_s: float, counted: Counted) -> Terms:

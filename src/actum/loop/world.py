@@ -7,7 +7,7 @@ own history stays small.
 
 from collections.abc import Awaitable
 from datetime import datetime
-from typing import Literal, Protocol, TypeVar
+from typing import Final, Literal, Protocol, TypeVar
 
 from actum.base.checks import Identifier, Instant, Labels
 from actum.base.value import Json, Value
@@ -18,6 +18,9 @@ from actum.records.failures import Failure, Recovery
 from actum.records.record import Follows, HistoryRef
 
 T = TypeVar("T")
+
+# Why a child is canceled whose parent came to its end for no reason of its own: it failed, or its engine stopped it.
+PARENT_ENDED: Final = "parent_ended"
 
 
 class ParentCall(Value):
@@ -221,6 +224,10 @@ class World(Protocol):
         """Store the start with all that recovery needs."""
         ...
 
+    async def open(self, step: OpenStep) -> Opened:
+        """Look where the run stands, before its first step here; a withdrawal stores its reason."""
+        ...
+
     async def plan(self, step: PlanStep) -> Planned:
         """Ask the planner, and store what it decides; a final answer or a failure ends the run in the same write."""
         ...
@@ -238,6 +245,10 @@ class World(Protocol):
 
     async def collect(self, step: CollectStep) -> Collected:
         """Store the answers of a step as one message."""
+        ...
+
+    async def suspend(self, step: SuspendStep) -> Suspended:
+        """Store the checkpoint and all that the run waits for, in one write."""
         ...
 
     async def finish(self, step: FinishStep) -> Finished:

@@ -135,6 +135,7 @@ class Tightening(Value):
         return replace(self.policy, on_limit=OnLimit())
 
 
+# Judges a run before each of its plans, sync or async; it can only tighten. One that fails ends the run.
 PolicyHook: TypeAlias = Callable[[PolicyInput], "Tightening | Awaitable[Tightening | None] | None"]
 
 

@@ -1,55 +1,28 @@
 """An agent: an id, who plans for it, and what it may use."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
 from actum.base.checks import identifier, refuse
 from actum.base.value import dump_json
-from actum.messages.message import Message
 from actum.model.client import ModelClient
 from actum.model.request import ModelSettings
+from actum.planning.history import HistoryPolicy
 from actum.planning.model_planner import ModelPlanner
 from actum.planning.planner import Planner
+from actum.planning.policy import RunPolicy, check_policy
+from actum.planning.prompt import PromptUse
+from actum.tools.agents import agent_tool
 from actum.tools.registry import ToolRegistry
 from actum.tools.spec import ToolSpec
-from actum.transcript.turns import keep_newest_turns
-
-
-class HistoryPolicy(Protocol):
-    """What a planner is shown of a transcript. The stored transcript stays as it is."""
-
-    @property
-    def turns(self) -> int | None:
-        """How many of the newest turns are needed to make the view; None when all are."""
-        ...
-
-    def view(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """The view of these messages. Raises TranscriptError when there is no lawful one."""
-        ...
-
-
-@dataclass(frozen=True)
-class KeepNewestTurns:
-    """Show the leading system messages and the newest `turns` whole turns. No turn is ever split."""
-
-    turns: int
-
-    def __post_init__(self) -> None:
-        if type(self.turns) is not int or self.turns < 1:
-            raise refuse("turns", self.turns, "is a whole number from 1")
-
-    def view(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """The newest whole turns."""
-        return keep_newest_turns(messages, self.turns)
 
 
 class Agent:
     """Who answers: a `model` with `instructions`, or a `planner` of your own, and the `tools` that it may use.
 
-    `model` is a client, or a name such as `openai-chat:gpt-4.1`. `history` is what the planner is shown of a long
-    transcript; everything unless given. Raises InvalidValue for an odd id, two tools of one name, both a model and a
+    `model` is a client, or a name such as `openai-chat:gpt-4.1`; `instructions` a text, or a prompt of the runtime's
+    registry. `history` is what the planner is shown of a long transcript; everything unless given. `policy` bounds
+    every run of the agent. Raises InvalidValue for an odd id, two tools of one name, both a model and a
     planner, or neither.
     """
 
@@ -58,9 +31,10 @@ class Agent:
         agent_id: str,
         *,
         model: ModelClient | str | None = None,
-        instructions: str | None = None,
+        instructions: str | PromptUse | None = None,
         planner: Planner | None = None,
         tools: Iterable[ToolSpec | Callable[..., object]] = (),
+        policy: RunPolicy | None = None,
         history: HistoryPolicy | None = None,
         settings: ModelSettings | None = None,
     ) -> None:
@@ -73,17 +47,32 @@ class Agent:
             raise refuse("planner", planner, "has plan_start and plan_resume")
         self.planner: Planner = planner or ModelPlanner(model or "", instructions, settings=settings or ModelSettings())
         self.tools = ToolRegistry(tools)
-        for spec in self.tools:
-            if spec.confirm:
-                raise refuse(f"tools.{spec.name}.confirm", True, "is not served yet: a run cannot wait for a person")  # noqa: FBT003 - the value shown
+        self.policy = check_policy(policy, self.tools) if policy is not None else None
         self.history = history
-        self._described = [agent_id, model if isinstance(model, str) else getattr(model, "model", None), instructions]
+        told = instructions.prompt_id if isinstance(instructions, PromptUse) else instructions
+        self._described = [agent_id, model if isinstance(model, str) else getattr(model, "model", None), told]
 
     @property
     def version(self) -> str:
         """A digest of what the agent is told and may use; it stands in every run's request."""
         tools = [[spec.name, spec.version] for spec in self.tools]
         return hashlib.sha256(dump_json([*self._described, tools])).hexdigest()[:32]
+
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        tags: Iterable[str] = (),
+        confirm: bool = False,
+    ) -> ToolSpec:
+        """The agent as a tool of another one: each call is a child run, and its answer is the call's result.
+
+        The child sees the one message that the call gives it, and nothing of its parent's conversation. `name` is the
+        agent's id unless given; `confirm` asks a person before each call. Both agents are registered in one runtime.
+        Raises InvalidValue for a name that no tool may have.
+        """
+        return agent_tool(self.agent_id, name=name, description=description, tags=tags, confirm=confirm)
 
     def __repr__(self) -> str:
         return f"Agent({self.agent_id!r}, tools={[spec.name for spec in self.tools]})"

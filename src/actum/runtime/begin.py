@@ -1,10 +1,18 @@
 """The first step: the start, with all that recovery needs, in one write."""
 
 from actum.base.errors import NotFound, RecordConflict, RunConflict
-from actum.lifecycle.commands import OneShotRunStart, RootRunStart, RunStart, Started
+from actum.base.value import dump
+from actum.lifecycle.commands import (
+    ChildRunStart,
+    OneShotChildRunStart,
+    OneShotRunStart,
+    RootRunStart,
+    RunStart,
+    Started,
+)
 from actum.lifecycle.states import SESSION_ENDED, RunStatus
 from actum.loop import keys
-from actum.loop.world import Begun, RunRequest
+from actum.loop.world import Begun, Opening, ParentCall, RunRequest
 from actum.records import makers
 from actum.records.kinds import Cancellation, Phase, RunRequested, payload_of
 from actum.records.record import NewRecord
@@ -40,11 +48,14 @@ async def stored_digest(store: Store, run_id: str) -> str | None:
 
 
 async def _start(store: Store, request: RunRequest) -> Started:
+    parent = request.parent
     run = RunStart(
         run_id=request.run_id,
         agent_id=request.agent_id,
         session_id=request.session_id,
         tenant=request.tenant,
+        parent_run_id=parent.run_id if parent is not None else None,
+        predecessor_run_id=request.predecessor_run_id,
         history=request.history,
         follows=request.follows,
         started_at=request.requested_at,
@@ -54,9 +65,20 @@ async def _start(store: Store, request: RunRequest) -> Started:
         request,
         keys.START,
         RecordType.RUN_STARTED,
-        makers.run_started(history=request.history, follows=request.follows, labels=request.labels),
+        makers.run_started(
+            parent_run_id=run.parent_run_id,
+            predecessor_run_id=run.predecessor_run_id,
+            history=request.history,
+            follows=request.follows,
+            labels=request.labels,
+        ),
     )
     records = tuple(_input(request))
+    linked = _link(request, parent) if parent is not None else None
+    if request.session_id is None and linked is not None:
+        return await store.start_one_shot_child_run(
+            OneShotChildRunStart(run=run, parent_linked=linked, started=started, records=records)
+        )
     if request.session_id is None:
         return await store.start_one_shot_run(OneShotRunStart(run=run, started=started, records=records))
     canceled = _record(
@@ -65,7 +87,30 @@ async def _start(store: Store, request: RunRequest) -> Started:
         RecordType.RUN_COMPLETED,
         makers.run_completed(status="canceled", cancellation=Cancellation(reason=SESSION_ENDED), labels=request.labels),
     )
+    if linked is not None:
+        return await store.start_child_run(
+            ChildRunStart(run=run, parent_linked=linked, started=started, canceled=canceled, records=records)
+        )
     return await store.start_root_run(RootRunStart(run=run, started=started, canceled=canceled, records=records))
+
+
+def _link(request: RunRequest, parent: ParentCall) -> NewRecord:
+    payload = makers.child_run_linked(
+        tool_name=parent.tool_name,
+        tool_call_id=parent.tool_call_id,
+        child_run_id=request.run_id,
+        child_agent_id=request.agent_id,
+    )
+    return NewRecord(
+        event_key=keys.child(parent.tool_call_id),
+        run_id=parent.run_id,
+        agent_id=parent.agent_id,
+        session_id=request.session_id,
+        turn_id=request.turn_id,
+        type=RecordType.CHILD_RUN_LINKED,
+        payload=payload,
+        timestamp=request.requested_at,
+    )
 
 
 def _input(request: RunRequest) -> list[NewRecord]:
@@ -76,11 +121,28 @@ def _input(request: RunRequest) -> list[NewRecord]:
     if request.seeded:
         seeded = makers.transcript_messages_seeded(messages=request.seeded)
         records.append(_record(request, keys.SEED, RecordType.TRANSCRIPT_MESSAGES_SEEDED, seeded))
-    given = makers.transcript_messages_appended(messages=request.messages)
-    records.append(_record(request, keys.INPUT, RecordType.TRANSCRIPT_MESSAGES_APPENDED, given))
+    records += _said(request, request.opening) if request.opening is not None else []
+    if request.messages:
+        given = makers.transcript_messages_appended(messages=request.messages)
+        records.append(_record(request, keys.INPUT, RecordType.TRANSCRIPT_MESSAGES_APPENDED, given))
     prompted = makers.run_phase_changed(phase=Phase.PROMPTED)
     records.append(_record(request, keys.PROMPTED, RecordType.RUN_PHASE_CHANGED, prompted))
     return records
+
+
+def _said(request: RunRequest, opening: Opening) -> list[NewRecord]:
+    """What the start says about the suspended run before it: evidence first, then what follows from it."""
+    made: list[tuple[str, RecordType, bytes]] = []
+    if opening.superseded is not None:
+        made.append((keys.SUPERSEDED, RecordType.TURN_SUPERSEDED, dump(opening.superseded)))
+    made += [(keys.answered(each.item_id), RecordType.INPUT_ANSWERED, dump(each)) for each in opening.answered]
+    for decision in opening.authorizations:
+        made += [(keys.authorized(decision.tool_call_id), RecordType.TOOL_AUTHORIZATION, dump(decision))]
+    made += [(keys.result(each.tool_call_id), RecordType.TOOL_RESULT_RECEIVED, dump(each)) for each in opening.results]
+    if opening.closing is not None:
+        closing = makers.transcript_messages_appended(messages=(opening.closing,))
+        made.append((keys.CLOSING, RecordType.TRANSCRIPT_MESSAGES_APPENDED, closing))
+    return [_record(request, key, kind, payload) for key, kind, payload in made]
 
 
 def _record(request: RunRequest, key: str, kind: RecordType, payload: bytes) -> NewRecord:

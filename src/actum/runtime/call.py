@@ -9,20 +9,25 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from actum.base.clock import Clock, random_token
+from actum.base.clock import Clock, chance, random_token
 from actum.base.errors import RecordConflict, RunNotRunning
+from actum.base.limits import TOOL_TRIES
 from actum.base.value import dump, dump_json
-from actum.lifecycle.states import SESSION_ENDED, SessionStatus
+from actum.lifecycle.states import SESSION_ENDED, RunStatus, SessionStatus
 from actum.loop import keys
 from actum.loop.journal import Call
 from actum.loop.world import Called, CallStep, Stop
 from actum.records import makers
-from actum.records.failures import ToolFailure, ToolFailureKind
+from actum.records.failures import Recovery, ToolFailure, ToolFailureKind, cut_message
 from actum.records.kinds import ToolResultReceived
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
+from actum.runtime.answers import room_of
+from actum.runtime.children import Children, child_run_id
+from actum.runtime.consent import ConfirmRule, refusal
 from actum.runtime.ledger import Ledger, OpenRun, Try, not_running, stop_of
-from actum.tools.call import RESULT_BYTES, ToolOutcome, call_tool, invalid_call
+from actum.runtime.policies import Policies
+from actum.tools.call import ToolOutcome, call_tool, invalid_call
 from actum.tools.spec import ToolContext, ToolSpec
 
 FIRST_WAIT_S: Final = 0.02
@@ -31,8 +36,9 @@ LONGEST_WAIT_S: Final = 0.5
 PATIENCE_S: Final = 300.0
 # Beyond the tool's own timeout: its result must be written, and that worker may be slow.
 GRACE_S: Final = 10.0
-# What a result's part needs in its message beside its content and its id.
-PART_BYTES: Final = 128
+# The wait before the second try of a failed call, in seconds; it doubles, and chance shortens it to no less than half.
+FIRST_RETRY_S: Final = 0.5
+_PASSING: Final = (ToolFailureKind.UNAVAILABLE, ToolFailureKind.RATE_LIMITED, ToolFailureKind.TIMEOUT)
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,9 @@ class Calling:
     ledger: Ledger
     clock: Clock
     wait: Callable[[float], Awaitable[None]]
+    children: Children
+    policies: Policies
+    confirm: ConfirmRule
 
     async def call(self, agent: Agent, here: OpenRun, step: CallStep) -> Called:
         """The stored answer of a call, after running its tool when nobody has."""
@@ -50,22 +59,24 @@ class Calling:
         dead = len(self._call(here, step.call_id).attempts) if step.presumed_dead else 0
         while True:
             call = self._call(here, step.call_id)
-            if call.result is not None:
-                return Called()
-            if here.ended is not None:
-                return Called(ended=True)
+            if call.result is not None or here.ended is not None:
+                return Called(ended=call.result is None)
             own = here.tries.get(call.call_id)
-            if own is not None and own.outcome is not None:
+            again = own is not None and own.again
+            if own is not None and own.outcome is not None and not again:
                 return await self._answer(here, call, own.outcome, own.took_ms)
-            if here.journal.intent is not None:
-                return Called(stop=Stop(reason=here.journal.intent))
-            spec = agent.tools.find(call.part.name)
-            refused = spec if isinstance(spec, ToolFailure) else invalid_call(spec, call.part)
-            if refused is not None or isinstance(spec, ToolFailure):
-                return await self._answer(here, call, ToolOutcome(failure=refused), 0)
+            spec = self._may_run(agent, here, call)
+            if isinstance(spec, Called):
+                return spec
+            if isinstance(spec, ToolFailure):
+                return await self._answer(here, call, ToolOutcome(failure=spec), 0)
+            if spec.agent_id is not None:
+                return await self._child(here, call, spec.agent_id)
             lost = len(call.attempts) <= dead
             mine = own is not None and not own.begun
-            if mine or not call.attempts or (lost and spec.idempotent):
+            # What was approved is approved once: a lost call is not made again on the same word.
+            free = spec.idempotent and here.journal.item_of(call.call_id) is None
+            if mine or again or not call.attempts or (lost and free):
                 done = await self._attempt(here, call, spec)
                 if done is not None:
                     return done
@@ -76,12 +87,49 @@ class Calling:
             waited += pause
             here = await self.ledger.open(step.run_id)
 
+    def _may_run(self, agent: Agent, here: OpenRun, call: Call) -> ToolSpec | ToolFailure | Called:
+        """The tool, if it may run; else the failure that answers its call, or why there is no answer yet."""
+        if here.journal.intent is not None:
+            return Called(stop=Stop(reason=here.journal.intent))
+        if here.journal.waits(call.call_id):
+            return Called(waiting=True)
+        spec = agent.tools.find(call.part.name)
+        if isinstance(spec, ToolFailure):
+            return spec
+        return invalid_call(spec, call.part) or self._denied(here, call, spec) or spec
+
+    def _denied(self, here: OpenRun, call: Call, spec: ToolSpec) -> ToolFailure | None:
+        """Why the call may not begin, as people have it; what has begun was judged before."""
+        if call.attempts or call.call_id in here.journal.children or here.journal.left_child(call.call_id) is not None:
+            return None
+        return refusal(self.confirm, spec, here.journal, call, self.clock.now())
+
+    async def _child(self, here: OpenRun, call: Call, agent_id: str) -> Called:
+        """The answer of the child run that this call has, or the child that must come to its end first."""
+        linked = here.journal.children.get(call.call_id)
+        if linked is None and agent_id not in self.children.agents:
+            says = f"the agent {agent_id} is not registered here"
+            failure = ToolFailure(kind=ToolFailureKind.UNAVAILABLE, message=cut_message(says))
+            return await self._answer(here, call, ToolOutcome(failure=failure), 0)
+        if linked is None:
+            return Called(child=child_run_id(here.run.run_id, call.call_id))
+        child = await self.ledger.store.load_run(linked.child_run_id)
+        if child.status is RunStatus.RUNNING:
+            return Called(child=child.run_id)
+        if child.status is RunStatus.SUSPENDED:
+            return Called(waiting=True)
+        return await self._store(here, await self.children.answer(here, call, child))
+
     async def _attempt(self, here: OpenRun, call: Call, spec: ToolSpec) -> Called | None:
         """Run the tool under an attempt of this process; None when another one was stored first."""
         status, metadata = await self.ledger.session(here)
         if status is SessionStatus.ENDED:
             return Called(stop=Stop(reason=SESSION_ENDED))
         own = here.tries.get(call.call_id)
+        within = self.policies.bound_of_call(here)
+        if within is not None and within <= 0:
+            late = (own.outcome if own is not None else None) or ToolOutcome(failure=_no_time(spec))
+            return await self._answer(here, call, late, 0)
         if own is None or own.begun:
             own = here.tries[call.call_id] = self._try(here, call)
         try:
@@ -106,21 +154,29 @@ class Calling:
             session_metadata=metadata,
         )
         begun = self.clock.monotonic()
-        outcome = await call_tool(spec, call.part, context, max_bytes=_room(here, call))
-        own.outcome = _fitting(outcome, _room(here, call))
+        room = room_of(here.journal, call)
+        own.outcome = _fitting(await call_tool(spec, call.part, context, timeout=within, max_bytes=room), room)
         own.took_ms = max(round((self.clock.monotonic() - begun) * 1000), 0)
+        if _may_pass(spec, own):
+            await self.wait(FIRST_RETRY_S * 2 ** (own.number - 1) * (0.5 + chance() / 2))
+            own.again = True
+            return None
         return await self._answer(here, call, own.outcome, own.took_ms)
 
     def _try(self, here: OpenRun, call: Call) -> Try:
         attempt = random_token()
         payload = makers.tool_call_started(tool_call_id=call.call_id, attempt=attempt)
-        key = keys.started(call.call_id, len(call.attempts) + 1)
-        return Try(attempt, self.ledger.record(here, key, RecordType.TOOL_CALL_STARTED, payload))
+        number = len(call.attempts) + 1
+        key = keys.started(call.call_id, number)
+        return Try(attempt, self.ledger.record(here, key, RecordType.TOOL_CALL_STARTED, payload), number)
 
     async def _answer(self, here: OpenRun, call: Call, outcome: ToolOutcome, took_ms: int) -> Called:
         """Store the answer; one that was stored before, by whomever, is the answer."""
-        payload = dump(received(here, call.call_id, outcome, took_ms))
-        record = self.ledger.record(here, keys.result(call.call_id), RecordType.TOOL_RESULT_RECEIVED, payload)
+        return await self._store(here, received(here, call.call_id, outcome, took_ms))
+
+    async def _store(self, here: OpenRun, result: ToolResultReceived) -> Called:
+        key = keys.result(result.tool_call_id)
+        record = self.ledger.record(here, key, RecordType.TOOL_RESULT_RECEIVED, dump(result))
         try:
             stored = await self.ledger.append(here, [record])
         except (RecordConflict, RunNotRunning):
@@ -147,13 +203,6 @@ def received(here: OpenRun, call_id: str, outcome: ToolOutcome, took_ms: int) ->
     )
 
 
-def _room(here: OpenRun, call: Call) -> int:
-    """How many bytes of JSON a result may have, so that all results of the step fit into their one message."""
-    group = here.journal.group_of(call.call_id)
-    ids = sum(len(dump_json(here.journal.calls[each].part.id)) for each in group.call_ids)
-    return (RESULT_BYTES - ids) // len(group.call_ids) - PART_BYTES
-
-
 def _fitting(outcome: ToolOutcome, room: int) -> ToolOutcome:
     """An outcome whose failure, too, keeps to its room: a long list of issues is left out before the turn is lost."""
     failure = outcome.failure
@@ -161,6 +210,19 @@ def _fitting(outcome: ToolOutcome, room: int) -> ToolOutcome:
         return outcome
     says = failure.message[:1000]
     return ToolOutcome(failure=ToolFailure(kind=failure.kind, message=says, recovery=failure.recovery))
+
+
+def _may_pass(spec: ToolSpec, own: Try) -> bool:
+    """Whether the call is worth another try: its tool may run twice, and failed of something that may pass."""
+    failure = own.outcome.failure if own.outcome is not None else None
+    if failure is None or not spec.idempotent or own.number >= TOOL_TRIES:
+        return False
+    return failure.kind in _PASSING and failure.recovery is not Recovery.FINISH
+
+
+def _no_time(spec: ToolSpec) -> ToolFailure:
+    says = f"{spec.name} was not started: the time of the run is used up"
+    return ToolFailure(kind=ToolFailureKind.TIMEOUT, message=says, recovery=Recovery.FINISH)
 
 
 def _lost(spec: ToolSpec) -> ToolFailure:

@@ -1,6 +1,6 @@
 """The last steps: the message that answers a step's calls, and the end that closes whatever is still open."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from actum.base.errors import CancellationConflict, RunNotRunning
 from actum.base.value import dump
@@ -10,6 +10,8 @@ from actum.loop import keys
 from actum.loop.journal import Call, Group, recovery_of
 from actum.loop.world import Collected, CollectStep, Finished, FinishStep
 from actum.messages.message import tool_results
+from actum.model.fold import remainder_of
+from actum.planning.planner import Unfinished
 from actum.records import makers
 from actum.records.failures import ToolFailure, ToolFailureKind
 from actum.records.kinds import Cancellation, Phase, ToolResultReceived
@@ -17,6 +19,7 @@ from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
 from actum.runtime.call import received
+from actum.runtime.children import Children
 from actum.runtime.ledger import Ledger, OpenRun, no_plan, not_running, stop_of
 from actum.runtime.plan import end_record
 from actum.tools.spec import ToolSpec
@@ -45,13 +48,17 @@ async def collect(ledger: Ledger, agent: Agent, here: OpenRun, step: CollectStep
     return Collected(recovery=told.recovery, terminal=told.terminal, stop=stop_of(*answers))
 
 
-async def finish(ledger: Ledger, here: OpenRun, step: FinishStep) -> Finished:
-    """Closes every open call with a typed result and stores the end, in one write."""
+async def finish(children: Children, here: OpenRun, step: FinishStep) -> Finished:
+    """Closes every open call with a typed result and stores the end, in one write; children end first."""
+    ledger = children.ledger
     if here.ended is not None:
         return Finished(status=here.ended)
     reason = None
     if step.status == "canceled":
         reason = here.journal.intent or await _session_ended(ledger, here) or ENGINE_CANCELED
+    running = await children.end(here, reason)
+    if running:
+        return Finished(status=RunStatus.RUNNING, children=running)
     status = RunStatus(step.status)
     if reason is not None:
         payload = makers.run_completed(
@@ -60,7 +67,9 @@ async def finish(ledger: Ledger, here: OpenRun, step: FinishStep) -> Finished:
         end = ledger.record(here, keys.END, RecordType.RUN_COMPLETED, payload)
     else:
         end = end_record(ledger, here, status, step.failure)
-    closing = _closing(ledger, here, _why(step, reason)) or [no_plan(ledger, here, _ends(step, reason))]
+    answers = await children.answers(here)
+    closing = _closing(ledger, here, answers, _why(step, reason))
+    closing = closing or [*_unfinished(ledger, here), no_plan(ledger, here, _ends(step, reason))]
     await ledger.end(here, RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(closing)))
     return Finished(status=status)
 
@@ -74,8 +83,13 @@ def _results(ledger: Ledger, here: OpenRun, group: Group) -> NewRecord:
     return ledger.record(here, keys.results(group.step), RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)
 
 
-def _closing(ledger: Ledger, here: OpenRun, why: Callable[[Call], ToolFailure]) -> list[NewRecord]:
-    """A result for each call that has none, and the message that answers the whole group: nothing if none is open."""
+def _closing(
+    ledger: Ledger, here: OpenRun, answers: Mapping[str, ToolResultReceived], why: Callable[[Call], ToolFailure]
+) -> list[NewRecord]:
+    """A result for each call that has none, and the message that answers the whole group: nothing if none is open.
+
+    `answers` are those that children gave whose parent did not come to store them.
+    """
     group = here.journal.open_group
     if group is None:
         return []
@@ -84,14 +98,35 @@ def _closing(ledger: Ledger, here: OpenRun, why: Callable[[Call], ToolFailure]) 
         call = here.journal.calls[call_id]
         result = call.result
         if result is None:
-            result = _last_word(here, call) or ToolResultReceived(
-                tool_call_id=call_id, call_run_id=here.run.run_id, failure=why(call)
+            result = (
+                answers.get(call_id)
+                or _last_word(here, call)
+                or ToolResultReceived(tool_call_id=call_id, call_run_id=here.run.run_id, failure=why(call))
             )
             records.append(ledger.record(here, keys.result(call_id), RecordType.TOOL_RESULT_RECEIVED, dump(result)))
         parts.append(result.part(call.part.id))
     payload = makers.transcript_messages_appended(messages=(tool_results(*parts),))
     key = keys.results(group.step)
     return [*records, ledger.record(here, key, RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)]
+
+
+def _unfinished(ledger: Ledger, here: OpenRun) -> list[NewRecord]:
+    """What there is of a plan that did not come to be stored: the text of its answer, marked, and what it cost."""
+    step = len(here.journal.plans)
+    draft, made = here.drafts.get(step), here.plans.get(step)
+    if draft is None:
+        return []
+    begun = draft.unfinished or Unfinished()
+    if made is not None:
+        rest = remainder_of(made.message) if made.message is not None else None
+        begun = Unfinished(remainder=rest, usage=made.usage, response_id=made.response_id)
+    records = []
+    if begun.remainder is not None:
+        payload = makers.transcript_messages_appended(messages=(begun.remainder,), response_id=begun.response_id)
+        records.append(ledger.record(here, keys.message(step), RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload))
+    for i, used in enumerate([*draft.spent, *begun.usage]):
+        records.append(ledger.record(here, keys.usage(step, i), RecordType.USAGE, dump(used.counted(step))))
+    return records
 
 
 def _last_word(here: OpenRun, call: Call) -> ToolResultReceived | None:

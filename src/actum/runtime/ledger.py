@@ -56,6 +56,7 @@ class Draft:
     rendered: list[PromptRendered] = field(default_factory=list)
     spent: list[ModelUsage] = field(default_factory=list)
     unfinished: Unfinished | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

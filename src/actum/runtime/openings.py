@@ -96,11 +96,14 @@ class Openings:
             options=await self._options(before, checkpoint, [given for _, given in below], withdrawn),
         )
 
-    async def superseding(self, head: Run, run_id: str) -> Opening:
-        """What a new turn says when it takes the place of a suspended one: every open call gets a typed end."""
+    async def superseding(self, head: Run, run_id: str, *, closes: bool) -> Opening:
+        """What a new turn says when it takes the place of a suspended one: every open call gets a typed end.
+
+        A turn that does not go on from the head's transcript (`closes` is false) has nothing to close.
+        """
         checkpoint = await load_checkpoint(self.store, head.run_id)
         superseded = TurnSuperseded(run_id=head.run_id, call_ids=tuple(each.tool_call_id for each in checkpoint.calls))
-        if not checkpoint.calls:
+        if not checkpoint.calls or not closes:
             return Opening(superseded=superseded)
         results, parts, made = await left_results(self.store, checkpoint), [], []
         for left, use in zip(checkpoint.calls, await left_calls(self.store, checkpoint), strict=True):

@@ -5,21 +5,25 @@ from types import TracebackType
 from typing import Self
 
 from actum.base.checks import Labels, identifier, refuse
+from actum.base.checks import reason as checked_reason
 from actum.base.clock import Clock, Ids, SystemClock, SystemIds, wait
 from actum.base.errors import CancellationConflict, RegistrationClosed, RunConflict, RunNotRunning, SessionEnded
-from actum.base.value import Value, conform, fingerprint
+from actum.base.value import Value, conform, fingerprint, replace
 from actum.engines.context import Wait
 from actum.engines.contract import Engine
 from actum.engines.local import LocalEngine
 from actum.lifecycle.commands import RunCancellation
-from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, Run, SessionStatus
+from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, Run, RunStatus, SessionStatus
 from actum.loop import keys
-from actum.loop.world import RunRequest
+from actum.loop.limits import terms_option
+from actum.loop.world import Opening, RunRequest
 from actum.memory.contract import EntryStore
 from actum.memory.entries import EntrySource
 from actum.memory.view import MemoryView
 from actum.messages.message import Message, Role
 from actum.model.client import ModelClient
+from actum.planning.policy import PolicyHook, RunPolicy, ToolRestriction
+from actum.planning.prompt import PromptRegistry
 from actum.providers.pick import pick
 from actum.records import makers
 from actum.records.record import Follows, HistoryRef, NewRecord
@@ -28,10 +32,18 @@ from actum.runtime.agent import Agent
 from actum.runtime.ask import Asking, Sink
 from actum.runtime.begin import stored_digest
 from actum.runtime.call import Calling
+from actum.runtime.children import Children
+from actum.runtime.consent import ConfirmRule
+from actum.runtime.given import PendingInput, PreparedRun
+from actum.runtime.inputs import Inputs
+from actum.runtime.judge import Judge
 from actum.runtime.ledger import Ledger, OpenRun
+from actum.runtime.openings import Openings
 from actum.runtime.output import RunOutput, output_of, read_journal
 from actum.runtime.plan import Planning
+from actum.runtime.policies import Policies
 from actum.runtime.transcripts import Histories
+from actum.runtime.views import Views
 from actum.runtime.world import RuntimeWorld
 from actum.storage.contract import Store
 from actum.tools.spec import ToolContext
@@ -52,6 +64,9 @@ class Ask(Value):
     follows: Follows | None = None
     turn_id: str | None = None
     labels: Labels = {}
+    policy: RunPolicy | None = None
+    restrict: ToolRestriction | None = None
+    supersede: bool = False
     filled: tuple[str, ...] = ()
 
     def digest(self) -> str:
@@ -65,7 +80,10 @@ class Ask(Value):
 class Runtime:
     """Runs agents over a store. `engine` is where their loops run; in this process unless given.
 
-    `entries` is the product's long-term memory: planners see the scopes of their run in it.
+    `entries` is the product's long-term memory: planners see the scopes of their run in it. `prompts` are the templates
+    that instructions and planners may use. `policy` bounds every run, and `policy_hook` is asked before each plan: it
+    sees labels and session metadata, and can only tighten. `confirm` is the rule for calls that a person must confirm,
+    beside the tools that ask for it by themselves.
 
     `listener` gives a sink for the deltas of a step, or None when nobody looks; `stored` hears of each write that was
     made here, with its run and session. A host sets both.
@@ -77,6 +95,10 @@ class Runtime:
         engine: Engine | None = None,
         *,
         entries: EntryStore | None = None,
+        prompts: PromptRegistry | None = None,
+        policy: RunPolicy | None = None,
+        policy_hook: PolicyHook | None = None,
+        confirm: ConfirmRule | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
         wait: Wait = wait,
@@ -93,8 +115,16 @@ class Runtime:
         self._open = True
         self._ledger = Ledger(store, self._clock, stored or (lambda _run, _session: None))
         self._histories = Histories(store)
-        asking = Asking(self._histories, self._model, listener or (lambda _run, _step: None), self._memory)
-        planning, calling = Planning(self._ledger, asking), Calling(self._ledger, self._clock, wait)
+        self._policies = Policies(self._clock, conform(policy, "policy") if policy is not None else None, policy_hook)
+        views = Views(self._ledger, self._histories, self._model)
+        asking = Asking(views, self._model, listener or (lambda _run, _step: None), self._memory, prompts)
+        children = Children(self._agents, self._ledger, self._clock)
+        rule = confirm or ConfirmRule()
+        planning = Planning(self._ledger, asking, self._policies, rule)
+        calling = Calling(self._ledger, self._clock, wait, children, self._policies, rule)
+        self._openings = Openings(store, self._agents)
+        judge = Judge(store, self._agents, rule)
+        self._inputs = Inputs(store, self.engine, self._clock, self._ids, judge, self._openings)
         self.engine.attach(store, RuntimeWorld(store, self._agents, self._ledger, planning, calling))
 
     async def __aenter__(self) -> Self:
@@ -110,11 +140,15 @@ class Runtime:
         await self.engine.close()
 
     def register(self, agent: Agent) -> None:
-        """Makes an agent known. Raises RegistrationClosed after the first run, InvalidValue for a second of one id."""
+        """Makes an agent known. Raises RegistrationClosed after the first run.
+
+        Raises InvalidValue for a second agent of one id, and for one that cannot keep the runtime's policy.
+        """
         if not self._open:
             raise RegistrationClosed(name=agent.agent_id)
         if agent.agent_id in self._agents:
             raise refuse("agent_id", agent.agent_id, "names one agent; it is registered already")
+        self._policies.terms(agent)
         self._agents[agent.agent_id] = agent
 
     def client(self, agent_id: str) -> "AgentClient":
@@ -143,7 +177,7 @@ class Runtime:
         session = ask.session_id
         if session is not None and await self.store.load_session_status(session) is SessionStatus.ENDED:
             raise SessionEnded(session_id=session)
-        await self.engine.accept(self._request(ask, name, digest))
+        await self.engine.accept(replace(self._request(ask, name, digest), opening=await self._superseding(ask, name)))
         return RunHandle(self, name)
 
     async def cancel_run(self, run_id: str, reason: str = "user_requested", *, by: str | None = None) -> None:
@@ -151,8 +185,7 @@ class Runtime:
 
         Raises CancellationConflict when another reason is stored, RunNotRunning when the run ended without one.
         """
-        if reason in (SESSION_ENDED, ENGINE_CANCELED):
-            raise refuse("reason", reason, "is a caller's own reason; this word is the runtime's")
+        reason = _own_reason(reason)
         run = await self.store.load_run(run_id)
         record = NewRecord(
             event_key=keys.CANCELLATION,
@@ -170,6 +203,46 @@ class Runtime:
             if stored != reason:
                 raise
         await self.engine.cancel(run_id, reason)
+
+    async def pending(self, session_id: str | None = None, *, run_id: str | None = None) -> tuple[PendingInput, ...]:
+        """What a session, or the chain of a run, waits for; children's items with those of their root run."""
+        return await self._inputs.pending(session_id, run_id)
+
+    async def continue_run(
+        self, run_id: str, answers: Mapping[str, object], *, by: str | None = None, turn_id: str | None = None
+    ) -> RunOutput:
+        """Goes on with these answers, by item id, and waits for the end of the run that does.
+
+        `run_id` is any run of the chain; the newest is answered, and waited for while it runs. What is not answered
+        stays pending. The same answers again are the same run. An approval names in `by` who gives it. Raises
+        UnknownItem, AlreadyAnswered, AnswerRefused, ApprovalExpired, InvalidValue, SessionEnded, RunNotFound.
+        """
+        return await (await self.start_continuation(run_id, answers, by=by, turn_id=turn_id)).wait()
+
+    async def start_continuation(
+        self, run_id: str, answers: Mapping[str, object], *, by: str | None = None, turn_id: str | None = None
+    ) -> "RunHandle":
+        """Goes on as `continue_run` does; returns once the start of the run that does is durable."""
+        return await self.start_prepared(await self.prepare_continuation(run_id, answers, by=by, turn_id=turn_id))
+
+    async def prepare_continuation(
+        self, run_id: str, answers: Mapping[str, object], *, by: str | None = None, turn_id: str | None = None
+    ) -> PreparedRun:
+        """Judges the answers as `continue_run` does and writes nothing: for an application that stores them itself."""
+        return await self._inputs.prepare(run_id, answers, by, turn_id)
+
+    async def start_prepared(self, prepared: PreparedRun) -> "RunHandle":
+        """Starts a prepared run, after judging its answers, its agent and its tools once more."""
+        self._open = False
+        return RunHandle(self, await self._inputs.start(conform(prepared)))
+
+    async def withdraw(self, run_id: str, reason: str = "withdrawn") -> RunOutput:
+        """Gives up what the run's chain waits for: its calls are closed, and it ends canceled for this reason.
+
+        Raises ContinuationRefused when it waits for nothing, SessionEnded.
+        """
+        self._open = False
+        return await self.output(await self._inputs.withdraw(run_id, _own_reason(reason)))
 
     async def output(self, run_id: str) -> RunOutput:
         """What a run came to, once it has ended."""
@@ -191,9 +264,20 @@ class Runtime:
             raise RunConflict(run_id=run_id, field="request")
         return stored is not None
 
+    async def _superseding(self, ask: Ask, run_id: str) -> Opening | None:
+        """What a new turn says when it takes the place of a suspended head."""
+        follows = ask.follows
+        if follows is None or not follows.supersede or follows.run_id is None:
+            return None
+        head = await self.store.load_run(follows.run_id)
+        if head.status is not RunStatus.SUSPENDED:
+            return None
+        return await self._openings.superseding(head, run_id, closes=ask.history is not None)
+
     def _request(self, ask: Ask, run_id: str, digest: str) -> RunRequest:
         _lawful(ask)
         whole = ask.history is None
+        terms = self._policies.terms(self._agents[ask.agent_id], ask.policy, ask.restrict)
         return RunRequest(
             run_id=run_id,
             agent_id=ask.agent_id,
@@ -207,7 +291,7 @@ class Runtime:
             messages=ask.messages[-1:] if whole else ask.messages,
             requested_at=self._clock.now(),
             request_digest=digest,
-            options={"engine": self.engine.name},
+            options={"engine": self.engine.name, **terms_option(terms)},
         )
 
     async def memory_view(self, context: ToolContext) -> MemoryView:
@@ -255,11 +339,14 @@ class AgentClient:
         turn_id: str | None = None,
         run_id: str | None = None,
         labels: Mapping[str, str] | None = None,
+        policy: RunPolicy | None = None,
+        restrict: ToolRestriction | None = None,
     ) -> "RunHandle":
         """Starts a run; returns once its start is durable.
 
         `messages` is the whole transcript, its last message the new input; with `history` it is only what is new. With
-        a `run_id` an exact repeat is the run that was started first. Raises TranscriptError, SessionEnded,
+        a `run_id` an exact repeat is the run that was started first. `policy` bounds the run, `restrict` its tools,
+        beside what agent and runtime say. Raises TranscriptError, SessionEnded,
         SessionPurged, SessionNotFound, HeadMoved, SessionBusy, HistoryRefused, RunConflict.
         """
         ask = Ask(
@@ -270,6 +357,8 @@ class AgentClient:
             follows=follows,
             turn_id=turn_id,
             labels=dict(labels or {}),
+            policy=policy,
+            restrict=restrict,
         )
         return await self._runtime.start(ask, run_id)
 
@@ -283,10 +372,20 @@ class AgentClient:
         turn_id: str | None = None,
         run_id: str | None = None,
         labels: Mapping[str, str] | None = None,
+        policy: RunPolicy | None = None,
+        restrict: ToolRestriction | None = None,
     ) -> RunOutput:
         """Starts a run as `start` does, and waits for its end. Cancelling the waiting task leaves the run alone."""
         handle = await self.start(
-            session_id, messages, history=history, follows=follows, turn_id=turn_id, run_id=run_id, labels=labels
+            session_id,
+            messages,
+            history=history,
+            follows=follows,
+            turn_id=turn_id,
+            run_id=run_id,
+            labels=labels,
+            policy=policy,
+            restrict=restrict,
         )
         return await handle.wait()
 
@@ -297,9 +396,18 @@ class AgentClient:
         turn_id: str | None = None,
         run_id: str | None = None,
         labels: Mapping[str, str] | None = None,
+        policy: RunPolicy | None = None,
+        restrict: ToolRestriction | None = None,
     ) -> "RunHandle":
         """Starts a run without a session."""
-        ask = Ask(agent_id=self._agent_id, messages=tuple(messages), turn_id=turn_id, labels=dict(labels or {}))
+        ask = Ask(
+            agent_id=self._agent_id,
+            messages=tuple(messages),
+            turn_id=turn_id,
+            labels=dict(labels or {}),
+            policy=policy,
+            restrict=restrict,
+        )
         return await self._runtime.start(ask, run_id)
 
     async def run_one_shot(
@@ -309,9 +417,14 @@ class AgentClient:
         turn_id: str | None = None,
         run_id: str | None = None,
         labels: Mapping[str, str] | None = None,
+        policy: RunPolicy | None = None,
+        restrict: ToolRestriction | None = None,
     ) -> RunOutput:
         """Starts a run without a session, and waits for its end."""
-        return await (await self.start_one_shot(messages, turn_id=turn_id, run_id=run_id, labels=labels)).wait()
+        handle = await self.start_one_shot(
+            messages, turn_id=turn_id, run_id=run_id, labels=labels, policy=policy, restrict=restrict
+        )
+        return await handle.wait()
 
 
 class RunHandle:
@@ -331,6 +444,12 @@ class RunHandle:
 
     def __repr__(self) -> str:
         return f"RunHandle({self.run_id!r})"
+
+
+def _own_reason(given: str) -> str:
+    if given in (SESSION_ENDED, ENGINE_CANCELED):
+        raise refuse("reason", given, "is a caller's own reason; this word is the runtime's")
+    return checked_reason("reason", given)
 
 
 def _lawful(ask: Ask) -> None:

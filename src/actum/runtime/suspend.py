@@ -4,8 +4,6 @@ A suspended run asks for each of its items in its own log, also for those that a
 so one run's records tell all that there is to answer.
 """
 
-from datetime import datetime
-
 from actum.base.errors import RunCorrupt
 from actum.base.value import dump, replace
 from actum.lifecycle.commands import RunSuspension
@@ -13,21 +11,22 @@ from actum.lifecycle.states import SESSION_ENDED, RunStatus, SessionStatus
 from actum.loop import keys
 from actum.loop.checkpoint import VERSION, AskedItem, Checkpoint, LeftCall, suspension_of
 from actum.loop.journal import Group
-from actum.loop.limits import terms_left
 from actum.loop.world import Stop, Suspended, SuspendStep
+from actum.planning.policy import Terms
 from actum.records import makers
 from actum.records.kinds import InputRequested, payload_of
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
-from actum.runtime.agent import Agent
 from actum.runtime.consent import asked_item
 from actum.runtime.inherit import load_checkpoint
 from actum.runtime.ledger import Ledger, OpenRun
-from actum.tools.spec import ToolSpec
 
 
-async def suspend(ledger: Ledger, agent: Agent, here: OpenRun, step: SuspendStep) -> Suspended:
-    """Suspends the run with all that is open at this step; nothing when it has ended or shall stop."""
+async def suspend(ledger: Ledger, here: OpenRun, step: SuspendStep, terms: Terms) -> Suspended:
+    """Suspends the run with all that is open at this step; nothing when it has ended or shall stop.
+
+    `terms` are those that its continuation goes on with.
+    """
     if here.ended is not None:
         return Suspended(ended=here.ended)
     if here.journal.intent is not None:
@@ -35,7 +34,7 @@ async def suspend(ledger: Ledger, agent: Agent, here: OpenRun, step: SuspendStep
     status, _ = await ledger.session(here)
     if status is SessionStatus.ENDED:
         return Suspended(stop=Stop(reason=SESSION_ENDED))
-    checkpoint = await _checkpoint(ledger, agent, here, step.step)
+    checkpoint = await _checkpoint(ledger, here, step.step, terms)
     suspension = suspension_of(checkpoint)
     payload = makers.run_suspended(
         suspension_id=suspension.suspension_id,
@@ -51,7 +50,7 @@ async def suspend(ledger: Ledger, agent: Agent, here: OpenRun, step: SuspendStep
     return Suspended(ended=RunStatus.SUSPENDED)
 
 
-async def _checkpoint(ledger: Ledger, agent: Agent, here: OpenRun, step: int) -> Checkpoint:
+async def _checkpoint(ledger: Ledger, here: OpenRun, step: int, terms: Terms) -> Checkpoint:
     journal, before = here.journal, here.journal.checkpoint
     inherited = step == keys.INHERITED
     group = journal.group(step)
@@ -71,7 +70,7 @@ async def _checkpoint(ledger: Ledger, agent: Agent, here: OpenRun, step: int) ->
         calls=tuple(calls),
         items=tuple(items),
         synthesize_after_tools=group.synthesize_after_tools,
-        terms=terms_left(journal, _elapsed_s(here, ledger.now()), lambda name: _counts(agent, name)),
+        terms=terms,
     )
 
 
@@ -108,10 +107,7 @@ async def _left(ledger: Ledger, here: OpenRun, group: Group, call_id: str) -> tu
 def _child(here: OpenRun, call_id: str) -> str | None:
     """The newest child run that answers the call."""
     linked = here.journal.children.get(call_id)
-    if linked is not None:
-        return linked.child_run_id
-    calls = here.journal.checkpoint.calls if here.journal.checkpoint is not None else ()
-    return next((each.child_run_id for each in calls if each.tool_call_id == call_id), None)
+    return linked.child_run_id if linked is not None else here.journal.left_child(call_id)
 
 
 async def _asked_again(ledger: Ledger, here: OpenRun, checkpoint: Checkpoint) -> tuple[NewRecord, ...]:
@@ -132,12 +128,3 @@ def _tools(here: OpenRun, checkpoint: Checkpoint) -> set[str]:
     """The tools that must be there when the run goes on."""
     open_calls = [left.tool_call_id for left in checkpoint.calls if left.result_run_id is None]
     return {here.journal.calls[each].part.name for each in open_calls}
-
-
-def _elapsed_s(here: OpenRun, now: datetime) -> float:
-    return max((now - here.run.started_at).total_seconds(), 0.0)
-
-
-def _counts(agent: Agent, name: str) -> bool:
-    spec = agent.tools.find(name)
-    return not (isinstance(spec, ToolSpec) and spec.bookkeeping)

@@ -12,20 +12,27 @@ from actum.loop.world import (
     Begun,
     Called,
     CallStep,
+    ChildStep,
     Collected,
     CollectStep,
     Finished,
     FinishStep,
+    Opened,
+    OpenStep,
     Planned,
     PlanStep,
     RunRequest,
+    Suspended,
+    SuspendStep,
 )
 from actum.runtime.agent import Agent
 from actum.runtime.begin import begin
 from actum.runtime.call import Calling
 from actum.runtime.finish import collect, finish
 from actum.runtime.ledger import Ledger, OpenRun
+from actum.runtime.opened import opened
 from actum.runtime.plan import Planning
+from actum.runtime.suspend import suspend
 from actum.storage.contract import Store
 
 T = TypeVar("T")
@@ -48,9 +55,13 @@ class RuntimeWorld:
     async def begin(self, step: RunRequest) -> Begun:
         """Store the start with all that recovery needs."""
         begun = await begin(self._store, step)
-        self._planning.asking.histories.goes_on(step.run_id, step.history)
+        self._planning.asking.views.histories.goes_on(step.run_id, step.history)
         self._ledger.stored(step.run_id, step.session_id)
         return begun
+
+    async def open(self, step: OpenStep) -> Opened:
+        """Look where the run stands."""
+        return await self._adopting(step.run_id, lambda _, here: opened(self._ledger, self._calling.clock, here))
 
     async def plan(self, step: PlanStep) -> Planned:
         """Ask the planner, and store what it decides."""
@@ -60,13 +71,29 @@ class RuntimeWorld:
         """Run one call's tool at most once, and store its answer."""
         return await self._adopting(step.run_id, lambda agent, here: self._calling.call(agent, here, step))
 
+    async def begin_child(self, step: ChildStep) -> Begun:
+        """Store the start of a child run with the parent's link to it, in one write."""
+        here = await self._ledger.open(step.run_id)
+        begun = await self._calling.children.begin(here, step)
+        self._ledger.stored(step.run_id, here.run.session_id)
+        self._ledger.stored(step.child_run_id, here.run.session_id)
+        return begun
+
     async def collect(self, step: CollectStep) -> Collected:
         """Store the answers of a step as one message."""
         return await self._adopting(step.run_id, lambda agent, here: collect(self._ledger, agent, here, step))
 
+    async def suspend(self, step: SuspendStep) -> Suspended:
+        """Store the checkpoint and all that the run waits for, in one write."""
+        policies = self._calling.policies
+        return await self._adopting(
+            step.run_id,
+            lambda agent, here: suspend(self._ledger, here, step, policies.terms_left(agent, here)),
+        )
+
     async def finish(self, step: FinishStep) -> Finished:
         """Close every open call and store the end."""
-        return await self._adopting(step.run_id, lambda _, here: finish(self._ledger, here, step))
+        return await self._adopting(step.run_id, lambda _, here: finish(self._calling.children, here, step))
 
     def drives(self, run: Run, options: Mapping[str, object]) -> bool:  # noqa: ARG002 - later engines look at options
         """Whether this runtime knows the run's agent."""

@@ -1,0 +1,135 @@
+"""Child runs: what a call of an agent asks of one, and what the call's answer is once the child has come to its end.
+
+A child is a run like any other. Its id is made of its parent's and the call's, so whoever asks again finds the same
+one; the store writes its start and its parent's link to it together, or neither.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from actum.base.clock import Clock
+from actum.base.errors import CancellationConflict, RunCorrupt, RunNotRunning
+from actum.base.value import dump_json
+from actum.lifecycle.commands import RunCancellation
+from actum.lifecycle.states import ENGINE_CANCELED, Run, RunStatus
+from actum.loop import keys
+from actum.loop.journal import Call
+from actum.loop.world import PARENT_ENDED, Begun, ChildStep, ParentCall, RunRequest
+from actum.messages.message import user
+from actum.records import makers
+from actum.records.kinds import ToolResultReceived
+from actum.records.record import NewRecord
+from actum.records.types import RecordType
+from actum.runtime.agent import Agent
+from actum.runtime.answers import outcome_of, room_of, within
+from actum.runtime.begin import begin
+from actum.runtime.ledger import Ledger, OpenRun
+from actum.runtime.output import read_journal
+from actum.tools.agents import MESSAGE
+from actum.tools.spec import ToolSpec
+
+
+@dataclass(frozen=True)
+class Children:
+    """What child runs are made and ended with."""
+
+    agents: Mapping[str, Agent]
+    ledger: Ledger
+    clock: Clock
+
+    async def begin(self, here: OpenRun, step: ChildStep) -> Begun:
+        """Stores the start of the child that answers this call of the run, once.
+
+        Raises CancellationRequested and RunNotRunning when the run may start nothing more.
+        """
+        return await begin(self.ledger.store, self._request(here, step))
+
+    async def end(self, here: OpenRun, reason: str | None) -> tuple[str, ...]:
+        """The children that still run while the run is to end, once it is stored that they shall stop."""
+        running = [child for _, child in await self._of_open_calls(here) if child.status is RunStatus.RUNNING]
+        for child in running:
+            await cancel(self.ledger, child, _passed_on(reason), self.clock)
+        return tuple(child.run_id for child in running)
+
+    async def answers(self, here: OpenRun) -> dict[str, ToolResultReceived]:
+        """The answers of calls without a result whose children have come to their end, by call."""
+        found = {}
+        for call, child in await self._of_open_calls(here):
+            if child.status not in (RunStatus.RUNNING, RunStatus.SUSPENDED):
+                found[call.call_id] = await self.answer(here, call, child)
+        return found
+
+    async def answer(self, here: OpenRun, call: Call, child: Run) -> ToolResultReceived:
+        """The answer that an ended child is to the call of this run."""
+        outcome = outcome_of(child.agent_id, await read_journal(self.ledger.store, child.run_id))
+        if outcome is None or child.ended_at is None:
+            raise RunCorrupt(run_id=child.run_id, reason=f"the run is {child.status} and has no end on record")
+        outcome = within(outcome, room_of(here.journal, call), call.part.name)
+        return ToolResultReceived(
+            tool_call_id=call.call_id,
+            call_run_id=child.run_id,
+            content=outcome.content,
+            attachments=outcome.attachments,
+            failure=outcome.failure,
+            duration_ms=(child.ended_at - child.started_at) // timedelta(milliseconds=1),
+        )
+
+    async def _of_open_calls(self, here: OpenRun) -> list[tuple[Call, Run]]:
+        found = []
+        for call_id, linked in here.journal.children.items():
+            call = here.journal.calls.get(call_id)
+            if call is not None and call.result is None:
+                found.append((call, await self.ledger.store.load_run(linked.child_run_id)))
+        return found
+
+    def _request(self, here: OpenRun, step: ChildStep) -> RunRequest:
+        run, call = here.run, here.journal.calls[step.call_id]
+        spec = self.agents[run.agent_id].tools.find(call.part.name)
+        assert isinstance(spec, ToolSpec) and spec.agent_id is not None  # noqa: S101, PT018 - only such a call asks for a child
+        agent = self.agents[spec.agent_id]
+        requested = here.journal.requested
+        asked = str(spec.decode(call.part.arguments)[MESSAGE])
+        return RunRequest(
+            run_id=step.child_run_id,
+            agent_id=agent.agent_id,
+            agent_version=agent.version,
+            session_id=run.session_id,
+            turn_id=here.journal.turn_id,
+            parent=ParentCall(
+                run_id=run.run_id, agent_id=run.agent_id, tool_call_id=call.call_id, tool_name=call.part.name
+            ),
+            labels=run.labels,
+            messages=(user(asked),),
+            requested_at=self.clock.now(),
+            request_digest=hashlib.sha256(dump_json([run.run_id, call.call_id, agent.agent_id, asked])).hexdigest(),
+            options={"engine": requested.options.get("engine")} if requested is not None else {},
+        )
+
+
+def child_run_id(run_id: str, call_id: str) -> str:
+    """The id of the child run that answers a call: the same whoever asks."""
+    return f"run-{hashlib.sha256(dump_json([run_id, call_id])).hexdigest()[:32]}"
+
+
+async def cancel(ledger: Ledger, run: Run, reason: str, clock: Clock, *, by: str | None = None) -> None:
+    """Stores why a running run shall stop; an earlier reason, or its end, stays as it is."""
+    record = NewRecord(
+        event_key=keys.CANCELLATION,
+        run_id=run.run_id,
+        agent_id=run.agent_id,
+        session_id=run.session_id,
+        type=RecordType.CANCELLATION_INTENT,
+        payload=makers.cancellation_intent(reason=reason, by=by),
+        timestamp=clock.now(),
+    )
+    try:
+        await ledger.cancel(run, RunCancellation(run_id=run.run_id, reason=reason, record=record))
+    except (CancellationConflict, RunNotRunning):
+        return
+
+
+def _passed_on(reason: str | None) -> str:
+    """A parent's own reason is its children's; an end without one has a word of its own."""
+    return PARENT_ENDED if reason in (None, ENGINE_CANCELED) else str(reason)
