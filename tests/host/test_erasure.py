@@ -14,7 +14,8 @@ from actum.host.host import Host
 from actum.lifecycle.states import RunStatus
 from actum.messages.message import system, user
 from actum.messages.parts import tool_use
-from actum.runtime.agent import Agent, KeepNewestTurns
+from actum.planning.history import KeepNewestTurns
+from actum.runtime.agent import Agent
 from actum.testing.script import ScriptedModel
 from actum.tools.define import tool
 from tests.support.agents import speaker

@@ -8,7 +8,8 @@ from actum.base.errors import InvalidValue, RunConflict
 from actum.messages.message import system, user
 from actum.model.request import ModelSettings
 from actum.records.record import HistoryRef
-from actum.runtime.agent import Agent, KeepNewestTurns
+from actum.planning.history import KeepNewestTurns
+from actum.runtime.agent import Agent
 from actum.runtime.runtime import Ask
 from actum.storage.memory import MemoryBackend
 from actum.testing import samples

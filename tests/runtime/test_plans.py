@@ -11,12 +11,13 @@ from actum.lifecycle.states import RunStatus
 from actum.messages.message import Message, Role, assistant, user
 from actum.messages.parts import TextPart, tool_use
 from actum.model.response import TextDelta, ToolUseDelta, Usage, UsageChunk
+from actum.planning.history import KeepNewestTurns
 from actum.planning.planner import AwaitInput, ModelUsage, PlanInput, PlanResult, PlanResumeInput
 from actum.records.failures import FailureKind, Recovery, ToolFailureKind
 from actum.records.kinds import PendingKind, PlanDecided, ToolCallScheduled
 from actum.records.record import HistoryRef
 from actum.records.types import RecordType
-from actum.runtime.agent import Agent, KeepNewestTurns
+from actum.runtime.agent import Agent
 from actum.runtime.output import RunOutput
 from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore

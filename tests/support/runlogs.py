@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from actum.lifecycle.states import Run, RunStatus
 from actum.messages.message import Message
 from actum.messages.parts import ToolResultPart
-from actum.records.kinds import MessagesAppended, PlanDecided, ToolCallScheduled, ToolResultReceived, payload_of
+from actum.records.failures import ToolFailureKind
+from actum.records.kinds import (
+    MessagesAppended,
+    PlanDecided,
+    PolicyDecision,
+    ToolCallScheduled,
+    ToolResultReceived,
+    payload_of,
+)
 from actum.records.record import Record
 from actum.records.types import RecordType
 from actum.runtime.transcripts import build_messages_from_run_log
@@ -100,3 +108,15 @@ def _results_are_the_recorded_ones(log: RunLog) -> None:
     expected = [received[each.tool_call_id].part(each.model_tool_call_id or each.tool_call_id) for each in calls]
     own = _added(log)
     assert expected == [part for message in own for part in message.tool_results]
+
+
+def failures(log: RunLog) -> dict[str, ToolFailureKind | None]:
+    """How each call that was answered failed, None for one that did not."""
+    results = [each for each in log.payloads(RecordType.TOOL_RESULT_RECEIVED) if isinstance(each, ToolResultReceived)]
+    return {each.tool_call_id: each.failure.kind if each.failure is not None else None for each in results}
+
+
+def decisions(log: RunLog) -> list[tuple[str, str]]:
+    """What policies decided, by rule; without the marks that keep a run to one end."""
+    made = [each for each in log.payloads(RecordType.POLICY_DECISION) if isinstance(each, PolicyDecision)]
+    return [(each.rule, each.decision) for each in made if each.rule != "one_end"]

@@ -126,8 +126,8 @@ class Cast:
         return self
 
     def takes(self, function: Callable[..., object]) -> "Cast":
-        """A plain function as a tool, which is not counted."""
-        self._tools.append(tool(function))
+        """A plain function, or a tool made of one, which is not counted."""
+        self._tools.append(function if isinstance(function, ToolSpec) else tool(function))
         return self
 
     @property

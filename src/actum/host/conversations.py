@@ -10,9 +10,10 @@ from datetime import datetime
 from actum.base.checks import refuse
 from actum.base.clock import Ids
 from actum.base.errors import HeadMoved, SessionBusy, SessionEnded
-from actum.base.value import conform
+from actum.base.value import conform, replace
 from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, Session, SessionStatus
 from actum.messages.message import Message, user
+from actum.planning.policy import RunPolicy, ToolRestriction
 from actum.records.record import Follows, HistoryRef
 from actum.runtime.agent import Agent
 from actum.runtime.begin import stored_digest
@@ -30,6 +31,8 @@ def asked(
     follows: Follows | None,
     turn_id: str | None,
     labels: object,
+    policy: RunPolicy | None = None,
+    restrict: ToolRestriction | None = None,
 ) -> Ask:
     """What a caller asks of one of these agents, checked. A turn id is made where none is given."""
     if labels is not None and not isinstance(labels, Mapping):
@@ -42,6 +45,8 @@ def asked(
             follows=follows,
             turn_id=ids.new("turn") if turn_id is None else turn_id,
             labels=dict(labels or {}),
+            policy=policy,
+            restrict=restrict,
             filled=("turn_id",) if turn_id is None else (),
         )
     )
@@ -114,13 +119,4 @@ def _history(session: Session, head: Run) -> HistoryRef:
 
 def _filled(ask: Ask, follows: Follows, history: HistoryRef | None) -> Ask:
     found = {"history"} if ask.follows is not None else {"history", "follows"}
-    return Ask(
-        agent_id=ask.agent_id,
-        session_id=ask.session_id,
-        messages=ask.messages,
-        history=history,
-        follows=ask.follows or follows,
-        turn_id=ask.turn_id,
-        labels=ask.labels,
-        filled=(*ask.filled, *sorted(found)),
-    )
+    return replace(ask, history=history, follows=ask.follows or follows, filled=(*ask.filled, *sorted(found)))

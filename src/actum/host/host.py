@@ -24,6 +24,8 @@ from actum.memory.opening import Memory
 from actum.memory.search import Embedder
 from actum.memory.view import MemoryView
 from actum.messages.message import Message
+from actum.planning.policy import PolicyHook, RunPolicy, ToolRestriction
+from actum.planning.prompt import PromptRegistry
 from actum.records.record import Follows, Page
 from actum.runtime.agent import Agent
 from actum.runtime.output import RunOutput
@@ -53,6 +55,9 @@ class Host:
         memory: Memory | None = None,
         embedder: Embedder | None = None,
         event_history: bool = False,
+        prompts: PromptRegistry | None = None,
+        policy: RunPolicy | None = None,
+        policy_hook: PolicyHook | None = None,
     ) -> None:
         self._agents: dict[str, Agent] = {}
         for agent in agents:
@@ -75,6 +80,9 @@ class Host:
             memory=memory,
             embedder=embedder,
             event_history=event_history,
+            prompts=prompts,
+            policy=policy,
+            policy_hook=policy_hook,
         )
         self._opened: Opened | None = None
         self._holding = AsyncExitStack()
@@ -92,13 +100,17 @@ class Host:
         memory: Memory | None = None,
         embedder: Embedder | None = None,
         event_history: bool = False,
+        prompts: PromptRegistry | None = None,
+        policy: RunPolicy | None = None,
+        policy_hook: PolicyHook | None = None,
     ) -> "Host":
         """A host over the store at this URL, or over a store that its caller opened and will close.
 
         `engine` makes the engine for each opening; loops run in this process unless given. `memory` is the product's
         memory; a host that opens a URL has one in the same place, with `embedder` found by meaning too. With
-        `event_history` what happens in runs is kept there as well. Raises InvalidValue for two
-        agents of one id.
+        `event_history` what happens in runs is kept there as well. `prompts`, `policy` and `policy_hook` are the
+        runtime's: templates for instructions, bounds of every run, and who may tighten them for one. Raises
+        InvalidValue for two agents of one id.
         """
         if not isinstance(url_or_store, str | OwnedStore):
             raise refuse("url_or_store", url_or_store, "is a URL or a store of this process")
@@ -112,6 +124,9 @@ class Host:
             memory=memory,
             embedder=embedder,
             event_history=event_history,
+            prompts=prompts,
+            policy=policy,
+            policy_hook=policy_hook,
         )
 
     async def __aenter__(self) -> Self:
@@ -217,7 +232,7 @@ class Host:
         """Brings the event history up to the run log now. Raises InvalidValue where the host keeps none."""
         projection = self._here.projection
         if projection is None:
-            raise refuse("event_history", False, "is switched on for a host that keeps one")  # noqa: FBT003 - the value shown
+            raise refuse("event_history", False, "is switched on for a host that keeps one")
         return await projection.deliver()
 
     # Runs
@@ -232,17 +247,20 @@ class Host:
         turn_id: str | None = None,
         run_id: str | None = None,
         labels: Mapping[str, str] | None = None,
+        policy: RunPolicy | None = None,
+        restrict: ToolRestriction | None = None,
     ) -> RunOutput:
         """The session's next turn, to its end. Without a session it is a one-shot run.
 
         `messages` is only what is new: the run follows the session's head and goes on from its transcript. With a
         `run_id` an exact repeat gives the first output, also when the conversation has moved on. `follows` names the
-        head that the caller saw. Cancelling the waiting task leaves the run alone.
+        head that the caller saw. `policy` bounds the run and `restrict` its tools, beside what agent and host say.
+        Cancelling the waiting task leaves the run alone.
 
         Raises InvalidValue, TranscriptError, SessionNotFound, SessionEnded, SessionPurged, SessionBusy while the last
         turn runs or waits, HeadMoved when another turn was quicker, RunConflict for another request under a known id.
         """
-        ask = self._ask(agent, messages, session_id, follows, turn_id, labels)
+        ask = self._ask(agent, messages, session_id, follows, turn_id, labels, policy, restrict)
         return await (await self._start(ask, run_id, run_id)).wait()
 
     def run_sync(
@@ -255,6 +273,8 @@ class Host:
         turn_id: str | None = None,
         run_id: str | None = None,
         labels: Mapping[str, str] | None = None,
+        policy: RunPolicy | None = None,
+        restrict: ToolRestriction | None = None,
     ) -> RunOutput:
         """`run` for code without an event loop.
 
@@ -264,7 +284,15 @@ class Host:
 
         async def run() -> RunOutput:
             return await self.run(
-                agent, messages, session_id=session_id, follows=follows, turn_id=turn_id, run_id=run_id, labels=labels
+                agent,
+                messages,
+                session_id=session_id,
+                follows=follows,
+                turn_id=turn_id,
+                run_id=run_id,
+                labels=labels,
+                policy=policy,
+                restrict=restrict,
             )
 
         async def once() -> RunOutput:
@@ -288,13 +316,15 @@ class Host:
         turn_id: str | None = None,
         run_id: str | None = None,
         labels: Mapping[str, str] | None = None,
+        policy: RunPolicy | None = None,
+        restrict: ToolRestriction | None = None,
     ) -> AsyncGenerator[Event, None]:
         """The same turn as `run`, as events from its beginning to `run_stream_end`, with deltas in between.
 
         The run starts when the iteration does. Leaving the iteration detaches and never cancels the run; `events` goes
         on where it was left. Raises what `run` raises, and what stopped the run's loop when it could not be ended.
         """
-        ask = self._ask(agent, messages, session_id, follows, turn_id, labels)
+        ask = self._ask(agent, messages, session_id, follows, turn_id, labels, policy, restrict)
         here = self._here
         name = self._ids.new("run") if run_id is None else identifier("run_id", run_id)
         source = run_source(here.store, here.runtime, self._wait, name)
@@ -378,6 +408,8 @@ class Host:
         follows: Follows | None,
         turn_id: str | None,
         labels: object,
+        policy: RunPolicy | None,
+        restrict: ToolRestriction | None,
     ) -> Ask:
         return asked(
             self._agents,
@@ -388,6 +420,8 @@ class Host:
             follows=follows,
             turn_id=turn_id,
             labels=labels,
+            policy=policy,
+            restrict=restrict,
         )
 
     async def _start(self, ask: Ask, name: str | None, repeated: str | None) -> RunHandle:

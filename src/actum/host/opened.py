@@ -12,6 +12,8 @@ from actum.host.memories import Projection, memory_of, required
 from actum.host.streams import Wait, delta_listener
 from actum.memory.opening import Memory
 from actum.memory.search import Embedder
+from actum.planning.policy import PolicyHook, RunPolicy
+from actum.planning.prompt import PromptRegistry
 from actum.runtime.agent import Agent
 from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore
@@ -47,6 +49,9 @@ class Wiring:
     memory: Memory | None = None
     embedder: Embedder | None = None
     event_history: bool = False
+    prompts: PromptRegistry | None = None
+    policy: RunPolicy | None = None
+    policy_hook: PolicyHook | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Opened]:
@@ -70,6 +75,9 @@ class Wiring:
                 store,
                 self.engine(),
                 entries=memory.entries if memory is not None else None,
+                prompts=self.prompts,
+                policy=self.policy,
+                policy_hook=self.policy_hook,
                 clock=self.clock,
                 ids=self.ids,
                 wait=self.wait,

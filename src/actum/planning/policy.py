@@ -179,8 +179,8 @@ def check_restriction(restriction: ToolRestriction, tools: Iterable[ToolSpec]) -
 
 def _check_call(path: str, fixed: FixedCall, tools: ToolRegistry) -> None:
     spec = tools.find(fixed.tool)
-    if not isinstance(spec, ToolSpec) or not spec.terminal or spec.confirm:
-        raise refuse(f"{path}.tool", fixed.tool, "names a terminal tool of the agent that asks no person")
+    if not isinstance(spec, ToolSpec) or not spec.terminal or spec.confirm or spec.external:
+        raise refuse(f"{path}.tool", fixed.tool, "names a terminal tool of the agent that waits for nobody")
     wrong = invalid_call(spec, fixed.part("fixed"))
     if wrong is not None:
         raise InvalidValue(field=f"{path}.arguments", value=str(fixed.arguments), rule=f"fit the tool: {wrong.message}")
