@@ -7,8 +7,8 @@ import pytest
 from actum.base.errors import InvalidValue, RunConflict
 from actum.messages.message import system, user
 from actum.model.request import ModelSettings
-from actum.records.record import HistoryRef
 from actum.planning.history import KeepNewestTurns
+from actum.records.record import HistoryRef
 from actum.runtime.agent import Agent
 from actum.runtime.runtime import Ask
 from actum.storage.memory import MemoryBackend

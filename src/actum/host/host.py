@@ -232,7 +232,7 @@ class Host:
         """Brings the event history up to the run log now. Raises InvalidValue where the host keeps none."""
         projection = self._here.projection
         if projection is None:
-            raise refuse("event_history", False, "is switched on for a host that keeps one")
+            raise refuse("event_history", False, "is switched on for a host that keeps one")  # noqa: FBT003 - the value shown
         return await projection.deliver()
 
     # Runs
