@@ -90,7 +90,7 @@ FAILURE = ToolFailure(kind=ToolFailureKind.RATE_LIMITED, message="later", recove
 
 
 @pytest.mark.parametrize(
-    ("ends", "kind", "says"),
+    "ends, kind, says",
     [
         (ValueError("no idea"), "internal", "no idea"),
         (PlanResult.failed(FailureKind.PROVIDER, "away"), "unavailable", "away"),

@@ -77,7 +77,10 @@ async def proven(store: OwnedStore, run_id: str) -> RunLog:
 
 
 def never_poisoned(log: RunLog) -> None:
-    """At every prefix the transcript is lawful, or ends in the one open group that the last plan decided."""
+    """At every prefix the transcript is lawful, or ends in the one open group that the last plan decided.
+
+    Where the run has not planned yet, that group is the one which the suspended run before it left open.
+    """
     for end in range(len(log.records) + 1):
         messages = replay_run_log_events(log.records[:end], log.before)
         check_prefix(messages)
@@ -86,6 +89,10 @@ def never_poisoned(log: RunLog) -> None:
             assert messages[-1].tool_uses
             # The message and its plan are one batch: the plan is the next record.
             plans = [payload_of(each) for each in log.records[: end + 1] if each.type == RecordType.PLAN_DECIDED]
+            if not plans:
+                # Inherited from a suspended run, exactly as that one left it.
+                assert asked == [use.id for use in open_calls(log.before)]
+                continue
             last = plans[-1]
             assert isinstance(last, PlanDecided)
             assert len(last.call_ids) == len(asked)

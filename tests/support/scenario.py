@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from actum.engines.local import LocalEngine
 from actum.loop.world import RunRequest
-from actum.messages.message import Message, assistant, user
+from actum.messages.message import Message, Role, assistant, user
 from actum.messages.parts import tool_use
 from actum.planning.history import HistoryPolicy
 from actum.planning.planner import PlanInput, PlanResult, PlanResumeInput
@@ -38,6 +38,7 @@ __all__ = [
     "Worker",
     "asks",
     "begun",
+    "onward",
     "playing",
     "request",
     "uses",
@@ -65,6 +66,20 @@ def asks(*names: str) -> Message:
     return assistant(
         *[tool_use(call_id or name, name, {"message": f"do {call_id or name}"}) for call_id, _, name in pairs]
     )
+
+
+def onward(*plans: "Plan") -> "Callable[[PlanInput], Awaitable[Plan]]":
+    """Plans by how far the transcript has come, also through the runs that it goes on from.
+
+    Each message of the user's side, the results of a group included, takes the story one plan on.
+    """
+
+    async def plan(plan_input: PlanInput) -> Plan:
+        messages = await plan_input.prepare_messages()
+        said = sum(message.role is Role.USER for message in messages)
+        return plans[min(said, len(plans)) - 1]
+
+    return plan
 
 
 class Cast:

@@ -19,6 +19,7 @@ from actum.loop.journal import Call
 from actum.loop.world import PARENT_ENDED, Begun, ChildStep, ParentCall, RunRequest
 from actum.messages.message import user
 from actum.records import makers
+from actum.records.failures import ToolFailure
 from actum.records.kinds import ToolResultReceived
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
@@ -26,9 +27,9 @@ from actum.runtime.agent import Agent
 from actum.runtime.answers import outcome_of, room_of, within
 from actum.runtime.begin import begin
 from actum.runtime.ledger import Ledger, OpenRun
+from actum.runtime.openings import Openings, answers_below
 from actum.runtime.output import read_journal
 from actum.tools.agents import MESSAGE
-from actum.tools.spec import ToolSpec
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Children:
 
         Raises CancellationRequested and RunNotRunning when the run may start nothing more.
         """
-        return await begin(self.ledger.store, self._request(here, step))
+        return await begin(self.ledger.store, await self._request(here, step))
 
     async def end(self, here: OpenRun, reason: str | None) -> tuple[str, ...]:
         """The children that still run while the run is to end, once it is stored that they shall stop."""
@@ -84,12 +85,27 @@ class Children:
                 found.append((call, await self.ledger.store.load_run(linked.child_run_id)))
         return found
 
-    def _request(self, here: OpenRun, step: ChildStep) -> RunRequest:
+    async def _request(self, here: OpenRun, step: ChildStep) -> RunRequest:
+        """The child's first run, or, where one was suspended, the run that continues it with what a person said."""
         run, call = here.run, here.journal.calls[step.call_id]
-        spec = self.agents[run.agent_id].tools.find(call.part.name)
-        assert isinstance(spec, ToolSpec) and spec.agent_id is not None  # noqa: S101, PT018 - only such a call asks for a child
+        name = call.part.name
+        parent = ParentCall(run_id=run.run_id, agent_id=run.agent_id, tool_call_id=call.call_id, tool_name=name)
+        options = here.journal.requested.options if here.journal.requested is not None else {}
+        before = here.journal.left_child(call.call_id)
+        if before is not None:
+            return await Openings(self.ledger.store, self.agents).continued(
+                await self.ledger.store.load_run(before),
+                answers_below(options),
+                run_id=step.child_run_id,
+                request_digest=_digest(parent, before),
+                requested_at=self.clock.now(),
+                turn_id=here.journal.turn_id,
+                parent=parent,
+            )
+        spec = self.agents[run.agent_id].tools.find(name)
+        if isinstance(spec, ToolFailure) or spec.agent_id is None:
+            raise RunCorrupt(run_id=run.run_id, reason=f"call {call.call_id!r} is answered by no agent")
         agent = self.agents[spec.agent_id]
-        requested = here.journal.requested
         asked = str(spec.decode(call.part.arguments)[MESSAGE])
         return RunRequest(
             run_id=step.child_run_id,
@@ -97,14 +113,12 @@ class Children:
             agent_version=agent.version,
             session_id=run.session_id,
             turn_id=here.journal.turn_id,
-            parent=ParentCall(
-                run_id=run.run_id, agent_id=run.agent_id, tool_call_id=call.call_id, tool_name=call.part.name
-            ),
+            parent=parent,
             labels=run.labels,
             messages=(user(asked),),
             requested_at=self.clock.now(),
-            request_digest=hashlib.sha256(dump_json([run.run_id, call.call_id, agent.agent_id, asked])).hexdigest(),
-            options={"engine": requested.options.get("engine")} if requested is not None else {},
+            request_digest=_digest(parent, agent.agent_id, asked),
+            options={"engine": options.get("engine")},
         )
 
 
@@ -133,3 +147,7 @@ async def cancel(ledger: Ledger, run: Run, reason: str, clock: Clock, *, by: str
 def _passed_on(reason: str | None) -> str:
     """A parent's own reason is its children's; an end without one has a word of its own."""
     return PARENT_ENDED if reason in (None, ENGINE_CANCELED) else str(reason)
+
+
+def _digest(parent: ParentCall, *asked: str) -> str:
+    return hashlib.sha256(dump_json([parent.run_id, parent.tool_call_id, *asked])).hexdigest()

@@ -102,11 +102,19 @@ class PreparedRun(Value):
         return fingerprint(replace(self, digest=""))
 
 
+class SaidAnswer(Value):
+    """One answer without its time."""
+
+    item_id: str
+    digest: str
+    by: str | None = None
+
+
 class Said(Value):
     """What a continuation's request is known by: the chain, and every answer without its time."""
 
     chain_id: Identifier
-    answers: tuple[tuple[str, str, str | None], ...]
+    answers: tuple[SaidAnswer, ...]
     turn_id: Identifier | None = None
 
 
@@ -120,7 +128,7 @@ def given_answers(answers: object, by: str | None, at: datetime) -> tuple[GivenA
 
 def said_digest(chain_id: str, answers: tuple[GivenAnswer, ...], turn_id: str | None) -> str:
     """The digest of a request to go on with these answers: the same whoever repeats it, and whenever."""
-    said = tuple((each.item_id, each.digest, each.by) for each in answers)
+    said = tuple(SaidAnswer(item_id=each.item_id, digest=each.digest, by=each.by) for each in answers)
     return fingerprint(Said(chain_id=chain_id, answers=said, turn_id=turn_id))
 
 
