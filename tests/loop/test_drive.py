@@ -7,22 +7,28 @@ from typing import Any, TypeVar
 
 import pytest
 
-from actum.base.errors import RunCorrupt, SessionNotFound, StoreUnavailable, TooLarge
+from actum.base.errors import CancellationRequested, RunCorrupt, SessionNotFound, StoreUnavailable, TooLarge
 from actum.base.limits import LOOP_STEPS, PARALLEL_TOOLS
 from actum.lifecycle.states import RunStatus
-from actum.loop.drive import drive, resume
+from actum.loop import keys
+from actum.loop.drive import drive, drive_child, resume
 from actum.loop.world import (
     Begun,
     Called,
     CallStep,
+    ChildStep,
     Collected,
     CollectStep,
     Finished,
     FinishStep,
+    Opened,
+    OpenStep,
     Planned,
     PlanStep,
     RunRequest,
     Stop,
+    Suspended,
+    SuspendStep,
 )
 from actum.messages.message import user
 from actum.records.failures import FailureKind, Recovery
@@ -41,6 +47,10 @@ class ScriptedWorld:
     def __init__(self, *plans: Planned | BaseException) -> None:
         self.plans = list(plans)
         self.begun = Begun()
+        self.opened = Opened()
+        self.opened_with: list[OpenStep] = []
+        self.child_begun: Begun | BaseException = Begun()
+        self.running_children: tuple[str, ...] = ()
         self.calls: Callable[[CallStep], Awaitable[Called]] = self._called
         self.collected: Callable[[CollectStep], Collected] = lambda _: Collected()
         self.stop: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
@@ -71,12 +81,35 @@ class ScriptedWorld:
         finally:
             self.at_once -= 1
 
+    async def open(self, step: OpenStep) -> Opened:
+        self.opened_with.append(step)
+        return self.opened
+
+    async def suspend(self, step: SuspendStep) -> Suspended:
+        self.asked.append(step)
+        return Suspended(ended=RunStatus.SUSPENDED)
+
+    async def begin_child(self, step: ChildStep) -> Begun:
+        self.asked.append(step)
+        if isinstance(self.child_begun, BaseException):
+            raise self.child_begun
+        return self.child_begun
+
+    async def start_child(self, step: ChildStep) -> None:
+        self.asked.append(step)
+
+    async def end_children(self, run_ids: tuple[str, ...]) -> None:
+        self.asked.append(run_ids)
+        self.running_children = ()
+
     async def collect(self, step: CollectStep) -> Collected:
         self.asked.append(step)
         return self.collected(step)
 
     async def finish(self, step: FinishStep) -> Finished:
         self.asked.append(step)
+        if self.running_children:
+            return Finished(status=RunStatus.RUNNING, children=self.running_children)
         return Finished(status=RunStatus(step.status))
 
     async def cancel_requested(self) -> Stop:
@@ -288,3 +321,78 @@ async def test_so_many_calls_run_side_by_side_and_no_more() -> None:
     await resume(world, "r1")
     assert [step.call_id for step in world.of(CallStep)] == ids
     assert world.most_at_once == PARALLEL_TOOLS
+
+
+CHILD = ChildStep(run_id="run-1", call_id="c1", child_run_id="child-1")
+
+
+async def test_a_call_that_a_child_answers_is_asked_again_once_the_child_has_ended() -> None:
+    world = ScriptedWorld(Planned(call_ids=("c1",)), COMPLETED)
+    answers = [Called(child="child-1"), Called(child="child-1"), Called()]
+
+    async def answer(_: CallStep) -> Called:
+        return answers.pop(0)
+
+    world.calls = answer
+    assert await resume(world, "run-1") is RunStatus.COMPLETED
+    call = CallStep(run_id="run-1", call_id="c1")
+    assert world.asked[1:6] == [call, CHILD, call, CHILD, call]
+
+
+async def test_a_child_that_waits_suspends_its_parent_after_all_other_calls() -> None:
+    world = ScriptedWorld(Planned(call_ids=("c1", "c2")), COMPLETED)
+
+    async def answer(step: CallStep) -> Called:
+        return Called(waiting=step.call_id == "c1")
+
+    world.calls = answer
+    assert await resume(world, "run-1") is RunStatus.SUSPENDED
+    assert world.asked[-1] == SuspendStep(run_id="run-1", step=0)
+    assert sum(isinstance(each, CallStep) for each in world.asked) == 2
+
+
+async def test_an_end_waits_for_the_ends_of_children() -> None:
+    world = ScriptedWorld(COMPLETED)
+    world.running_children = ("child-1", "child-2")
+    assert await resume(world, "run-1", stop=STOP) is RunStatus.CANCELED
+    end = FinishStep(run_id="run-1", status="canceled")
+    assert world.asked == [end, ("child-1", "child-2"), end]
+
+
+async def test_a_child_begins_plans_and_ends_like_any_run() -> None:
+    world = ScriptedWorld(COMPLETED)
+    assert await drive_child(world, CHILD) is RunStatus.COMPLETED
+    assert world.asked[0] == CHILD
+    assert world.asked[1] == PlanStep(run_id="child-1", step=0)
+
+
+async def test_a_child_that_has_ended_is_not_planned_again() -> None:
+    world = ScriptedWorld(COMPLETED)
+    world.child_begun = Begun(ended=RunStatus.FAILED)
+    assert await drive_child(world, CHILD) is RunStatus.FAILED
+    assert world.asked == [CHILD]
+
+
+async def test_under_a_parent_that_shall_stop_no_child_begins() -> None:
+    world = ScriptedWorld(COMPLETED)
+    world.child_begun = CancellationRequested(run_id="run-1", reason="user_stop")
+    assert await drive_child(world, CHILD) is RunStatus.CANCELED
+    assert world.asked == [CHILD]
+
+
+async def test_inherited_calls_are_answered_before_the_first_plan() -> None:
+    world = ScriptedWorld(COMPLETED)
+    world.opened = Opened(inherited=True, call_ids=("c1",))
+    assert await resume(world, "run-1") is RunStatus.COMPLETED
+    assert world.asked == [
+        CallStep(run_id="run-1", call_id="c1"),
+        CollectStep(run_id="run-1", step=keys.INHERITED),
+        PlanStep(run_id="run-1", step=0),
+    ]
+
+
+async def test_inherited_calls_that_still_wait_suspend_the_run_again() -> None:
+    world = ScriptedWorld(COMPLETED)
+    world.opened = Opened(inherited=True, call_ids=("c1",), waiting=True)
+    assert await resume(world, "run-1") is RunStatus.SUSPENDED
+    assert world.asked[-1] == SuspendStep(run_id="run-1", step=keys.INHERITED)
