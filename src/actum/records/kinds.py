@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from actum.base.checks import Count, Identifier, Instant, Labels, Reason, refuse
 from actum.base.errors import ContractError, DurableDataError, InvalidValue, TooLarge
-from actum.base.value import ABSENT, Json, Value, Verbatim, load, load_json
+from actum.base.value import ABSENT, Json, Value, Verbatim, load, load_json, load_written
 from actum.messages.message import Message
 from actum.messages.parts import DocumentPart, ImagePart, ToolResultPart
 from actum.records.failures import Failure, ToolFailure
@@ -297,6 +297,10 @@ PAYLOADS: Final[dict[RecordType, type[Value]]] = {
     RecordType.USAGE: UsageCounted,
 }
 
+_TRANSCRIPT_PAYLOADS: Final[dict[str, type[MessagesSeeded | MessagesAppended]]] = {
+    str(RecordType.TRANSCRIPT_MESSAGES_SEEDED): MessagesSeeded,
+    str(RecordType.TRANSCRIPT_MESSAGES_APPENDED): MessagesAppended,
+}
 _PAYLOADS_BY_NAME: Final = {str(name): kind for name, kind in PAYLOADS.items()}
 
 
@@ -319,14 +323,33 @@ def payload_of(record: Record) -> Value | Json:
     try:
         return _decoded(record)
     except ContractError as error:
-        raise DurableDataError(
-            run_id=record.run_id,
-            event_key=record.event_key,
-            record_id=record.id,
-            record_type=record.type,
-            path=getattr(error, "field", "payload"),
-            rule=getattr(error, "rule", str(error)),
-        ) from error
+        raise _damaged(record, error) from error
+
+
+def messages_of(record: Record) -> tuple[Message, ...]:
+    """The messages of a stored transcript record; none of any other. Raises DurableDataError.
+
+    A transcript is read far more often than it is written, so what was checked when it was written, the spelling of its
+    JSON, is not checked again here; `payload_of` does, and with it a store's verification.
+    """
+    kind = _TRANSCRIPT_PAYLOADS.get(record.type)
+    if kind is None:
+        return ()
+    try:
+        return load_written(kind, record.payload).messages
+    except ContractError as error:
+        raise _damaged(record, error) from error
+
+
+def _damaged(record: Record, error: ContractError) -> DurableDataError:
+    return DurableDataError(
+        run_id=record.run_id,
+        event_key=record.event_key,
+        record_id=record.id,
+        record_type=record.type,
+        path=getattr(error, "field", "payload"),
+        rule=getattr(error, "rule", str(error)),
+    )
 
 
 def _decoded(record: NewRecord) -> Value | Json:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from actum.base.checks import refuse
 from actum.base.limits import PAGE_ITEMS
 from actum.messages.message import Message, Role
-from actum.records.kinds import HistoryCompressed, MessagesAppended, MessagesSeeded, payload_of
-from actum.records.record import HistoryRef, Record
+from actum.records.kinds import HistoryCompressed, messages_of, payload_of
+from actum.records.record import HistoryRef
 from actum.records.types import RecordType
 from actum.storage.contract import Store
 from actum.transcript.replay import Replay
@@ -140,7 +140,7 @@ class Histories:
         while history is not None:
             page = await self._store.read_transcript(history.run_id, cursor=cursor, limit=PAGE_ITEMS)
             for record in page.items:
-                messages = _messages(record)
+                messages = messages_of(record)
                 placed.add([(record.id, len(messages))], messages)
             if not page.more:
                 break
@@ -197,7 +197,7 @@ class Histories:
         known = self._leading.get(run_id)
         if known is None:
             page = await self._store.read_transcript(run_id, limit=1)
-            known = leading(_messages(page.items[0])) if page.items else ()
+            known = leading(messages_of(page.items[0])) if page.items else ()
             self._remember(run_id, known)
         return known
 
@@ -214,7 +214,7 @@ class Histories:
         while True:
             page = await self._store.read_transcript(run_id, cursor=cursor, limit=_BACKWARDS, backwards=True)
             for record in page.items:
-                messages = _messages(record)
+                messages = messages_of(record)
                 found.append(messages)
                 begun += sum(begins_turn(message) for message in messages)
                 if begun >= turns:
@@ -234,11 +234,3 @@ def _lawful(messages: tuple[Message, ...], known: int) -> int:
     """How many messages are known to be lawful: all of them, or those that were known before."""
     start = known if known < len(messages) and messages[known].role is Role.USER else 0
     return known if scan(messages, start) else len(messages)
-
-
-def _messages(record: Record) -> tuple[Message, ...]:
-    match payload_of(record):
-        case MessagesSeeded(messages=messages) | MessagesAppended(messages=messages):
-            return messages
-        case _:
-            return ()

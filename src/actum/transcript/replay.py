@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from actum.base.checks import refuse
 from actum.messages.message import Message
-from actum.records.kinds import MessagesAppended, MessagesSeeded, RunStarted, payload_of
+from actum.records.kinds import RunStarted, messages_of, payload_of
 from actum.records.record import SCOPE_DIGITS, Record, position_of
 from actum.records.types import TRANSCRIPT_TYPES, RecordType
 
@@ -44,9 +44,7 @@ class Replay:
         for record in records:
             self._follow(record)
             if record.type in TRANSCRIPT_TYPES:
-                payload = payload_of(record)
-                if isinstance(payload, MessagesSeeded | MessagesAppended):
-                    self._messages.extend(payload.messages)
+                self._messages += messages_of(record)
             elif record.type == RecordType.RUN_STARTED and not self._has_history:
                 payload = payload_of(record)
                 if isinstance(payload, RunStarted) and payload.history is not None:
@@ -57,8 +55,9 @@ class Replay:
     def _follow(self, record: Record) -> None:
         if self._scope and not record.id.startswith(self._scope):
             raise refuse("records", record.id, "are of one scope")
-        self._scope = record.id[: SCOPE_DIGITS + 1]
-        position = position_of(record.id, record.id[:SCOPE_DIGITS])
+        if not self._scope:
+            self._scope = record.id[: SCOPE_DIGITS + 1]
+        position = position_of(record.id, self._scope[:SCOPE_DIGITS])
         if position <= self._position:
             raise refuse("records", record.id, "stand in the order of their ids, each once")
         self._position = position
