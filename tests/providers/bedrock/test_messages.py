@@ -334,7 +334,7 @@ def test_citations_keep_their_places() -> None:
         text="It is so.",
         citations=(
             Citation(title="plan", source="s", location=CharRange(start=0, end=5), excerpt="So it"),
-            Citation(location=ChunkRange(start=1, end=2)),
+            Citation(location=ChunkRange(start=1, end=2), excerpt=" "),
             Citation(location=PageRange(start=1, end=2)),
         ),
     )

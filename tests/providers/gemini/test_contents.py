@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.base.errors import ProviderError
-from actum.base.value import Verbatim, dump
+from actum.base.value import Verbatim, dump, replace
 from actum.messages.message import Message, Role, assistant, system, tool_results, user
 from actum.messages.parts import (
     CacheCheckpointPart,
@@ -193,6 +193,16 @@ def test_foreign_thinking_and_signatures_are_left_out() -> None:
         ("blank thinking without a signature left out", 1, 2),
         ("the signature of another provider left out", 1, 3),
     ]
+
+
+def test_a_signature_that_is_no_base64_is_none_of_geminis() -> None:
+    use = ToolUsePart(id="t1", name="x", input=Verbatim(b"{}"), signature="_w==", provider="gemini")
+    odd = ThinkingPart(text="hm", signature="no!", provider="gemini")
+    made = encoded(
+        user("go"), assistant(odd, use, replace(use, id="t2", signature="0")), user(result("t1"), result("t2"))
+    )
+    assert [part.get("thoughtSignature") for part in made.body["contents"][1]["parts"]] == ["_w==", None]
+    assert [(each.message_index, each.part_index) for each in made.projections] == [(1, 0), (1, 2)]
 
 
 def test_a_running_turn_that_another_model_began_is_marked_for_models_that_want_it() -> None:

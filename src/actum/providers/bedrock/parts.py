@@ -134,7 +134,7 @@ def _citation(citation: Citation) -> dict[str, Json]:
         made["title"] = citation.title
     if citation.source is not None:
         made["source"] = citation.source
-    if citation.excerpt is not None:
+    if citation.excerpt is not None and citation.excerpt.strip():
         made["sourceContent"] = [{"text": citation.excerpt}]
     at = citation.location
     if at is not None:

@@ -1,5 +1,7 @@
 """A transcript in the contents of Gemini, part by part, in order. Nothing is moved, nothing invented."""
 
+import base64
+import binascii
 import re
 from collections.abc import Callable
 from functools import partial
@@ -36,6 +38,7 @@ PROVIDER: Final = "gemini"
 # that Google gives out for calls that another model made.
 _SIGNING: Final = re.compile(r"(?:models/)?gemini-(?:[3-9]|\d\d)")
 _FOREIGN_SIGNATURE: Final = "skip_thought_signature_validator"
+_STANDARD: Final = str.maketrans("-_", "+/")
 
 
 class Contents:
@@ -140,7 +143,7 @@ class Contents:
         return self._text(message, position, part.text)
 
     def _think(self, parts: list[dict[str, Json]], message: int, position: int, part: ThinkingPart) -> None:
-        if part.provider != PROVIDER or part.text is None:
+        if part.provider != PROVIDER or part.text is None or not _is_own(part.signature):
             self._told.left_out("thinking of another provider left out", message, position)
         elif part.text:
             signed = {} if part.signature is None else {"thoughtSignature": part.signature}
@@ -159,8 +162,7 @@ class Contents:
             self._told.mapped(otherwise, message, position)
         name = self._names[part.id] = self._aliases.name(part.name)
         made: dict[str, Json] = {"functionCall": {"id": self._aliases.id(part.id), "name": name, "args": arguments}}
-        own = part.provider == PROVIDER
-        if part.signature is not None and own:
+        if part.signature is not None and part.provider == PROVIDER and _is_own(part.signature):
             made["thoughtSignature"] = part.signature
         elif part.signature is not None:
             self._told.left_out("the signature of another provider left out", message, position)
@@ -194,3 +196,12 @@ class Contents:
 
     def _refusing(self, message: int, position: int) -> Callable[[str], None]:
         return partial(self._told.refused, message_index=message, part_index=position)
+
+
+def _is_own(signature: str | None) -> bool:
+    """Whether a signature may be one of Gemini's, which are bytes, and stand as base64 of either alphabet."""
+    try:
+        base64.b64decode((signature or "").translate(_STANDARD), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
