@@ -21,13 +21,16 @@ from actum.records.failures import FailureKind, ToolFailureKind
 from actum.records.kinds import PolicyDecision, RunRequested, payload_of
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
+from actum.runtime.children import child_run_id
 from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
+from actum.testing.samples import T0
+from actum.testing.script import ManualClock
 from tests.support.frail import Gate, MortalBackend
 from tests.support.runlogs import RunLog, decisions, failures, proven
-from tests.support.scenario import AGENT, RUN, SESSION, Cast, Worker, begun, playing, uses
+from tests.support.scenario import AGENT, RUN, SESSION, Cast, Worker, asks, begun, playing, uses
 
 
 @pytest.fixture
@@ -134,6 +137,27 @@ async def test_terms_are_kept_when_another_worker_takes_the_run_up() -> None:
     denied = ToolFailureKind.DENIED
     assert failures(log) == {"c1": None, "c2": denied, "c3": denied}
     assert [each.name for each in cast.inputs[0].tools] == ["read", "mail"]
+
+
+async def test_a_child_keeps_to_its_parents_tags_and_time(store: OwnedStore) -> None:
+    clock = ManualClock(T0)
+    sub = Cast("done by the child", agent_id="sub").returns("read", tags=["safe"]).returns("write", tags=["disk"])
+
+    async def thinks(plan_input: PlanInput) -> Message | str:
+        clock.advance(20)
+        return asks("sub") if plan_input.run.step == 0 else "done"
+
+    cast = Cast(thinks).asking(sub, tags=["safe"])
+    restrict = ToolRestriction(tools=("sub",), tags=("safe",))
+    async with playing(store, cast, clock=clock) as worker:
+        await worker.play(restrict=restrict, policy=RunPolicy(time_budget=60))
+    log, child = await proven(store, RUN), await proven(store, child_run_id(RUN, "sub"))
+    assert log.results["sub"].content == "done by the child"
+    assert [each.name for each in sub.inputs[0].tools] == ["read"]
+    requested = child.payloads(RecordType.RUN_REQUESTED)[0]
+    assert isinstance(requested, RunRequested)
+    tags = ToolRestriction(tags=("safe",))
+    assert terms_of(requested.options) == Terms(policy=RunPolicy(time_budget=40.0), restrictions=(tags,))
 
 
 # The hook

@@ -16,6 +16,7 @@ from actum.lifecycle.commands import RunCancellation
 from actum.lifecycle.states import ENGINE_CANCELED, Run, RunStatus
 from actum.loop import keys
 from actum.loop.journal import Call
+from actum.loop.limits import terms_option
 from actum.loop.world import PARENT_ENDED, Begun, ChildStep, ParentCall, RunRequest
 from actum.messages.message import user
 from actum.records import makers
@@ -29,6 +30,7 @@ from actum.runtime.begin import begin
 from actum.runtime.ledger import Ledger, OpenRun
 from actum.runtime.openings import Openings, answers_below
 from actum.runtime.output import read_journal
+from actum.runtime.policies import Policies
 from actum.tools.agents import MESSAGE
 
 
@@ -39,6 +41,7 @@ class Children:
     agents: Mapping[str, Agent]
     ledger: Ledger
     clock: Clock
+    policies: Policies
 
     async def begin(self, here: OpenRun, step: ChildStep) -> Begun:
         """Stores the start of the child that answers this call of the run, once.
@@ -118,7 +121,7 @@ class Children:
             messages=(user(asked),),
             requested_at=self.clock.now(),
             request_digest=_digest(parent, agent.agent_id, asked),
-            options={"engine": options.get("engine")},
+            options={"engine": options.get("engine"), **terms_option(self.policies.child_terms(agent, here))},
         )
 
 

@@ -87,6 +87,19 @@ class Policies:
         """The terms for the run that continues this one."""
         return terms_left(here.journal, self._elapsed(here), counts(agent))
 
+    def child_terms(self, agent: Agent, here: OpenRun) -> Terms:
+        """The terms of a child run of this agent: its own, and what its parent's leave it.
+
+        A child has the time that a call of its parent has. Which tags a tool may have holds for the child's tools too;
+        names do not, for they are those of the parent's tools.
+        """
+        tags = [
+            ToolRestriction(tags=each.tags, without_tags=each.without_tags)
+            for each in terms_now(here.journal).restrictions
+            if each.tags is not None or each.without_tags
+        ]
+        return self.terms(agent).tightened(RunPolicy(time_budget=self.bound_of_call(here)), *tags)
+
     async def standing(self, agent: Agent, here: OpenRun, step: int, metadata: dict[str, str]) -> Standing:
         """How the run stands before this plan, after asking the hook."""
         terms = terms_now(here.journal)

@@ -118,7 +118,7 @@ class Runtime:
         self._policies = Policies(self._clock, conform(policy, "policy") if policy is not None else None, policy_hook)
         views = Views(self._ledger, self._histories, self._model)
         asking = Asking(views, self._model, listener or (lambda _run, _step: None), self._memory, prompts)
-        children = Children(self._agents, self._ledger, self._clock)
+        children = Children(self._agents, self._ledger, self._clock, self._policies)
         rule = confirm or ConfirmRule()
         planning = Planning(self._ledger, asking, self._policies, rule)
         calling = Calling(self._ledger, self._clock, wait, children, self._policies, rule)
