@@ -8,16 +8,13 @@ import pytest
 
 from actum.base.errors import InvalidValue
 from actum.lifecycle.states import RunStatus
+from actum.loop.limits import terms_of
 from actum.messages.message import Message, assistant
 from actum.model.response import Usage
 from actum.planning.planner import ModelUsage, PlanInput, PlanResult, PlanResumeInput, Unfinished
-from actum.planning.policy import (
-    FixedCall,
-    OnLimit,
-    RunPolicy,
-)
+from actum.planning.policy import FixedCall, OnLimit, RunPolicy, Terms, ToolRestriction
 from actum.records.failures import FailureKind, Recovery, ToolFailureKind
-from actum.records.kinds import RunCompleted
+from actum.records.kinds import RunCompleted, RunRequested
 from actum.records.types import RecordType
 from actum.storage.contract import OwnedStore
 from actum.storage.memory import MemoryBackend
@@ -26,7 +23,7 @@ from actum.testing.script import ManualClock
 from actum.tools.define import tool
 from actum.tools.failures import ToolError
 from tests.support.frail import Gate
-from tests.support.runlogs import RunLog, decisions, failures, proven
+from tests.support.runlogs import RunLog, decisions, failures, log_of, proven
 from tests.support.scenario import RUN, SESSION, Cast, begun, playing, uses
 
 
@@ -284,3 +281,28 @@ async def test_a_bound_that_is_none_is_refused(store: OwnedStore, bounds: dict[s
     async with playing(store, Cast("hi")) as worker:
         with pytest.raises(InvalidValue):
             await worker.start(policy=RunPolicy(**bounds))
+
+
+async def test_a_continuation_has_what_was_left_and_no_time_passes_while_a_person_thinks(store: OwnedStore) -> None:
+    clock = ManualClock(T0)
+
+    async def plan(plan_input: PlanInput) -> Message | str:
+        if plan_input.finalize:
+            return "enough"
+        return uses(f"c{plan_input.run.step}=a") if isinstance(plan_input, PlanResumeInput) else uses("first=a", "pay")
+
+    cast = Cast(plan).does("a", takes(clock, 10)).returns("pay", confirm=True)
+    policy = RunPolicy(max_tool_calls=3, time_budget=100, tool_timeout=30)
+    async with playing(store, cast, clock=clock) as worker:
+        await worker.play(policy=policy, restrict=ToolRestriction(tools=("a", "pay")))
+        clock.advance(hours=9)
+        (item,) = await worker.runtime.pending(SESSION)
+        out = await worker.runtime.continue_run(RUN, {item.item_id: True}, by="ann")
+    log = await log_of(store, out.run_id)
+    requested = log.payloads(RecordType.RUN_REQUESTED)[0]
+    assert isinstance(requested, RunRequested)
+    left = RunPolicy(max_tool_calls=1, time_budget=90.0, tool_timeout=30.0)
+    assert terms_of(requested.options) == Terms(policy=left, restrictions=(ToolRestriction(tools=("a", "pay")),))
+    assert cast.ran == {"first": 1, "pay": 1, "c0": 1}
+    assert decisions(log) == [("max_tool_calls", "last_plan")]
+    assert out.text == "enough"
