@@ -63,7 +63,7 @@ def said(by: ProviderContract, messages: tuple[Message, ...], message: Message) 
     """The conversation with this answer, as the provider's adapter reads it whole and streamed."""
     encoded = words_of(by.name).project(asked(by, messages))
     stop = StopReason.TOOL_USE if message.tool_uses else StopReason.END_TURN
-    response = ModelResponse(message=message, stop=stop, usage=Usage(input=1, output=1, cache_read=0))
+    response = ModelResponse(message=message, stop=stop, usage=Usage(input=1, output=1, cache_read=0, cache_write=0))
     whole = by.decode(by.answer(response, encoded), encoded)
     assert whole.message == message
     assert fold(by.streamed(by.events(response, encoded, 4), encoded)) == whole

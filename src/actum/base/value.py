@@ -138,14 +138,17 @@ def load_json(data: bytes) -> Json:
 
 
 def members(data: bytes) -> dict[str, Verbatim]:
-    """The members of the one JSON object that these bytes spell, each in its own spelling. Raises InvalidValue."""
-    found: dict[str, Verbatim] = _decoded(dict[str, Verbatim], data)
+    """The members of somebody else's JSON object, each in its own spelling; of a key given twice the last one.
+
+    Checks what `verbatim` does. Raises InvalidValue, also for what is no object.
+    """
+    found: dict[str, Verbatim] = _pieces(dict[str, Verbatim], data, "is one JSON object")
     return found
 
 
 def items(data: bytes) -> list[Verbatim]:
-    """The items of the one JSON list that these bytes spell, each in its own spelling. Raises InvalidValue."""
-    found: list[Verbatim] = _decoded(list[Verbatim], data)
+    """The items of somebody else's JSON list, each in its own spelling; checked as `members` are."""
+    found: list[Verbatim] = _pieces(list[Verbatim], data, "is one JSON list")
     return found
 
 
@@ -163,6 +166,15 @@ def verbatim(data: bytes) -> Verbatim:
 def fingerprint(value: Value) -> str:
     """The SHA-256 of the value's bytes, in hexadecimal."""
     return hashlib.sha256(dump(value)).hexdigest()
+
+
+def _pieces(kind: Any, data: bytes, rule: str) -> Any:  # noqa: ANN401 - see _decoder
+    try:
+        data.decode("utf-8")
+        not_too_deep("value", data)
+        return _decoder(kind).decode(data)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        raise _refused("value", data, rule) from None
 
 
 def _decoded(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder

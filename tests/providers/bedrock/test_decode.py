@@ -254,7 +254,7 @@ def test_an_answer_without_sense_is_malformed(given: bytes) -> None:
     assert raised.value.kind == "malformed_response"
 
 
-@pytest.mark.parametrize("given", [b"", b"[]", b"<html>", b"\xff", b'{"a":1,"a":2}'])
+@pytest.mark.parametrize("given", [b"", b"[]", b"<html>", b"\xff", b'{"a":'])
 def test_bytes_that_are_no_answer_are_an_invalid_value(given: bytes) -> None:
     with pytest.raises(InvalidValue):
         decode_converse(given, ENCODED)
