@@ -125,3 +125,22 @@ class TestChains:
     def test_a_run_is_whole(self) -> None:
         with pytest.raises(InvalidValue):
             Replay(chain=True).read((*self.OLD, appended(5, user("next")), appended(6, ULM[0], run_id="run-0")))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'{"messages":[{"role":"user","role":"assistant","parts":[{"type":"text","text":"x"}]}]}',
+        b'{"messages":[{"role":"user","parts":[{"type":"text","text":"x","text":"y"}]}]}',
+        b'{"messages":[],"messages":[]}',
+        b'{"messages":[],"response_id":null}',
+        b'{"messages":[],"colour":"red"}',
+        b'{"messages":[]} {}',
+        b"",
+    ],
+)
+def test_a_damaged_transcript_is_never_replayed_in_silence(payload: bytes) -> None:
+    damaged = replace(appended(2, user("hi")), payload=payload)
+    with pytest.raises(DurableDataError) as caught:
+        replay_run_log_events([damaged])
+    assert caught.value.record_id == damaged.id

@@ -114,24 +114,6 @@ def load(kind: type[V], data: bytes) -> V:
     return exact
 
 
-def load_written(kind: type[V], data: bytes) -> V:
-    """`load` for bytes that `load` has passed once, when they were written: their spelling is not looked at again.
-
-    Damage is still an error wherever it makes them other than a value of this type; the rest is for `load` to find.
-    """
-    try:
-        not_too_deep("payload", data)
-        value: V = _read(kind, data)
-    except msgspec.ValidationError as error:
-        raise _placed(error, data) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _refused("payload", data, f"is one JSON value in UTF-8 ({error})") from None
-    except RecursionError:
-        raise _refused("payload", data, f"nests at most {JSON_DEPTH} levels") from None
-    exact: V = plans.conform(value, "", decoded=True)
-    return exact
-
-
 def load_json(data: bytes) -> Json:
     """The one JSON value that these bytes spell; as strict as `load`."""
     return _decoded(Any, data)

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from actum.base.checks import Count, Identifier, Instant, Labels, Reason, refuse
 from actum.base.errors import ContractError, DurableDataError, InvalidValue, TooLarge
-from actum.base.value import ABSENT, Json, Value, Verbatim, load, load_json, load_written
+from actum.base.value import ABSENT, Json, Value, Verbatim, load, load_json
 from actum.messages.message import Message
 from actum.messages.parts import DocumentPart, ImagePart, ToolResultPart
 from actum.records.failures import Failure, ToolFailure
@@ -327,16 +327,12 @@ def payload_of(record: Record) -> Value | Json:
 
 
 def messages_of(record: Record) -> tuple[Message, ...]:
-    """The messages of a stored transcript record; none of any other. Raises DurableDataError.
-
-    A transcript is read far more often than it is written, so what was checked when it was written, the spelling of its
-    JSON, is not checked again here; `payload_of` does, and with it a store's verification.
-    """
+    """The messages of a stored transcript record; none of any other. Raises DurableDataError, naming the record."""
     kind = _TRANSCRIPT_PAYLOADS.get(record.type)
     if kind is None:
         return ()
     try:
-        return load_written(kind, record.payload).messages
+        return load(kind, record.payload).messages
     except ContractError as error:
         raise _damaged(record, error) from error
 
