@@ -102,6 +102,19 @@ class TestAServersHabits:
     def test_every_habit_ends_alike(self, events: tuple[Any, ...]) -> None:
         assert streamed(*events, ended(*self.OUTPUT)) == whole(*self.OUTPUT)
 
+    def test_a_server_that_gives_no_indices_is_understood_by_ids(self) -> None:
+        """The order in which its items begin is the order in which they stand."""
+        ids = ("rs_1", "msg_1", "fc_1")
+        events = [
+            {**event} for event in (*self.PIECES[:4], self.DONE[0], *self.PIECES[4:7], *self.PIECES[7:], *self.DONE[1:])
+        ]
+        for event in events:
+            index = event.pop("output_index")
+            if "item" not in event:
+                event["item_id"] = ids[index]
+        for length in range(len(events) + 1):
+            assert streamed(*events[:length], ended(*self.OUTPUT)) == whole(*self.OUTPUT)
+
     def test_without_its_end_none_has_a_call(self) -> None:
         for length in range(len(self.PIECES) + len(self.DONE)):
             response = streamed(*(*self.PIECES, *self.DONE)[: length + 1])
@@ -198,6 +211,11 @@ def test_a_failed_answer_is_an_error(code: str | None, kind: str, *, retryable: 
         assert (failed.value.kind, failed.value.retryable, failed.value.provider_code) == (kind, retryable, code)
     with pytest.raises(ProviderError):
         whole(status="failed", error=error)
+
+
+def test_an_id_may_come_before_the_model() -> None:
+    begun = {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}
+    assert streamed(begun, ended(message("x"))) == whole(message("x"))
 
 
 def test_unknown_events_say_nothing() -> None:

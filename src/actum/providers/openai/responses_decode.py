@@ -55,13 +55,15 @@ class ResponsesDecoder:
 
     def __init__(self, encoded: Encoded) -> None:
         self._encoded = encoded
-        self._started = False
+        # The answer's id and its model, as soon as each is known.
+        self._about: tuple[str | None, str | None] = (None, None)
         self._refused = False
         self._called = False
         # What was told of each part: its text, or its tool's input.
         self._told: dict[int, str] = {}
         self._refusals: dict[int, str] = {}
         self._summaries: dict[int, int] = {}
+        self._items: dict[str, int] = {}
         self._done: set[int] = set()
 
     def begin(self) -> Iterator[Chunk]:
@@ -79,9 +81,9 @@ class ResponsesDecoder:
         elif isinstance(given.get("response"), dict):
             yield from self._start(given["response"])
         elif kind == "response.output_item.done":
-            yield from self._item(_place(given), mapping(given.get("item"), "an item"))
+            yield from self._item(self._place(given), mapping(given.get("item"), "an item"))
         elif kind == "response.output_item.added":
-            yield from self._began(_place(given), mapping(given.get("item"), "an item"))
+            yield from self._began(self._place(given), mapping(given.get("item"), "an item"))
         elif kind.endswith(".delta"):
             yield from self._piece(kind, given)
 
@@ -99,6 +101,19 @@ class ResponsesDecoder:
         status, reason = text(given.get("status"), "status"), text(details.get("reason"), "reason")
         yield StopChunk(stop=self._stop(status, reason), provider_stop=reason or status)
 
+    def _place(self, event: Mapping[str, Json]) -> int:
+        """Where the item of an event begins: at its index, or, where a server gives none, by when its id came first."""
+        item = event.get("item")
+        named = item.get("id") if isinstance(item, dict) else event.get("item_id")
+        index = count(event.get("output_index"))
+        if index is None:
+            if not isinstance(named, str):
+                raise malformed("an event names no item")
+            index = self._items.get(named, len(self._items))
+        if isinstance(named, str):
+            self._items.setdefault(named, index)
+        return index * _ITEM
+
     def _stop(self, status: str | None, reason: str | None) -> StopReason:
         if status == "incomplete":
             return _INCOMPLETE.get(reason or "", StopReason.UNKNOWN)
@@ -110,16 +125,17 @@ class ResponsesDecoder:
 
     def _start(self, answer: Mapping[str, Json]) -> Iterator[Chunk]:
         response_id, model = text(answer.get("id"), "id"), text(answer.get("model"), "model")
-        if not self._started and (response_id or model):
-            self._started = True
-            yield ResponseStarted(response_id=response_id or None, model=model or None)
+        told = self._about
+        self._about = (told[0] or response_id or None, told[1] or model or None)
+        if self._about != told:
+            yield ResponseStarted(response_id=self._about[0], model=self._about[1])
 
     def _began(self, place: int, item: Mapping[str, Json]) -> Iterator[Chunk]:
         if item.get("type") == "function_call" and place not in self._told:
             yield self._call(place, item, "")
 
     def _piece(self, kind: str, given: Mapping[str, Json]) -> Iterator[Chunk]:
-        place, piece = _place(given), text(given.get("delta"), "a delta") or ""
+        place, piece = self._place(given), text(given.get("delta"), "a delta") or ""
         inside = count(given.get("content_index")) or 0
         if kind == "response.output_text.delta":
             yield from self._text(place + inside, self._told.get(place + inside, "") + piece)
@@ -201,13 +217,6 @@ class ResponsesDecoder:
             raise malformed("a finished item is not what was streamed of it")
         told[place] = whole
         return whole[len(before) :]
-
-
-def _place(event: Mapping[str, Json]) -> int:
-    index = count(event.get("output_index"))
-    if index is None:
-        raise malformed("an event has no output_index")
-    return index * _ITEM
 
 
 def _citation(annotation: Mapping[str, Json]) -> Citation:
