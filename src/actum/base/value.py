@@ -119,16 +119,17 @@ def load_json(data: bytes) -> Json:
     return _decoded(Any, data)
 
 
-def members(data: bytes) -> dict[str, Verbatim]:
+def members(data: bytes | Verbatim) -> dict[str, Verbatim]:
     """The members of somebody else's JSON object, each in its own spelling; of a key given twice the last one.
 
-    Checks what `verbatim` does. Raises InvalidValue, also for what is no object.
+    Checks bytes as `verbatim` does; a verbatim value was checked when it was taken. Raises InvalidValue, also for what
+    is no object.
     """
     found: dict[str, Verbatim] = _pieces(dict[str, Verbatim], data, "is one JSON object")
     return found
 
 
-def items(data: bytes) -> list[Verbatim]:
+def items(data: bytes | Verbatim) -> list[Verbatim]:
     """The items of somebody else's JSON list, each in its own spelling; checked as `members` are."""
     found: list[Verbatim] = _pieces(list[Verbatim], data, "is one JSON list")
     return found
@@ -150,13 +151,14 @@ def fingerprint(value: Value) -> str:
     return hashlib.sha256(dump(value)).hexdigest()
 
 
-def _pieces(kind: Any, data: bytes, rule: str) -> Any:  # noqa: ANN401 - see _decoder
+def _pieces(kind: Any, data: bytes | Verbatim, rule: str) -> Any:  # noqa: ANN401 - see _decoder
     try:
-        data.decode("utf-8")
-        not_too_deep("value", data)
+        if isinstance(data, bytes):
+            data.decode("utf-8")
+            not_too_deep("value", data)
         return _decoder(kind).decode(data)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
-        raise _refused("value", data, rule) from None
+        raise _refused("value", bytes(data), rule) from None
 
 
 def _decoded(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from actum.base.errors import InvalidValue, shortened
-from actum.base.value import Json, items, load_json, members
+from actum.base.value import Json, Verbatim, items, load_json, members
 from actum.messages.parts import CharRange, ChunkRange, Citation, PageRange
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
@@ -49,55 +49,28 @@ _RANGES: Final[dict[str, Callable[[int, int], CharRange | ChunkRange | PageRange
 
 def decode_converse(answer: bytes, encoded: Encoded, response_id: str | None = None) -> ModelResponse:
     """The response in the bytes of a whole answer. Raises ModelError, kind `malformed_response`, or InvalidValue."""
-    decoder = ConverseDecoder(encoded)
     folding = ResponseFold()
-    for chunk in decoder.begin():
+    for chunk in _chunks_of(answer, ConverseDecoder(encoded), response_id):
         folding.add(chunk)
-    about = {"ResponseMetadata": {"RequestId": response_id}} if response_id else {}
-    for event in (about, *_events_of(answer)):
-        for chunk in decoder.event(event):
-            folding.add(chunk)
     return folding.response()
 
 
-def _events_of(answer: bytes) -> Iterator[Json]:
-    """A whole answer as the events of a stream."""
+def _chunks_of(answer: bytes, decoder: "ConverseDecoder", response_id: str | None) -> Iterator[Chunk]:
+    """A whole answer as the chunks that a stream of it would have."""
     given = members(answer)
     try:
-        content = members(bytes(members(bytes(given["output"]))["message"]))["content"]
+        content = members(members(given["output"])["message"])["content"]
         reason = load_json(bytes(given["stopReason"]))
     except KeyError as missing:
         raise malformed(f"the answer has no {missing}") from None
-    for index, block in enumerate(items(bytes(content))):
-        for delta in _deltas(bytes(block)):
-            kind = "contentBlockStart" if "start" in delta else "contentBlockDelta"
-            yield {kind: {"contentBlockIndex": index, **delta}}
-        yield {"contentBlockStop": {"contentBlockIndex": index}}
-    yield {"messageStop": {"stopReason": reason}}
+    yield from decoder.begin()
+    if response_id:
+        yield from decoder.event({"ResponseMetadata": {"RequestId": response_id}})
+    for index, block in enumerate(items(content)):
+        yield from decoder.block(index, block)
+    yield from decoder.event({"messageStop": {"stopReason": reason}})
     if "usage" in given:
-        yield {"metadata": {"usage": load_json(bytes(given["usage"]))}}
-
-
-def _deltas(block: bytes) -> Iterator[dict[str, Json]]:
-    """A block of a whole answer as the start and the deltas that a stream would make of it."""
-    given = members(block)
-    if "toolUse" in given:
-        use = members(bytes(given["toolUse"]))
-        about = {name: load_json(bytes(use[name])) for name in ("toolUseId", "name") if name in use}
-        yield {"start": {"toolUse": about}}
-        yield {"delta": {"toolUse": {"input": bytes(use.get("input", b"")).decode()}}}
-        return
-    for kind, value in given.items():
-        said = load_json(bytes(value))
-        if kind == "reasoningContent" and "reasoningText" in mapping(said, "reasoning"):
-            thought = mapping(said["reasoningText"], "a thought")
-            yield from ({"delta": {kind: {name: each}}} for name, each in thought.items())
-        elif kind == "citationsContent":
-            cited = mapping(said, "a text with citations")
-            yield from ({"delta": each} for each in items_of(cited.get("content"), "a cited text"))
-            yield from ({"delta": {"citation": each}} for each in items_of(cited.get("citations"), "citations"))
-        else:
-            yield {"delta": {kind: said}}
+        yield from decoder.event({"metadata": {"usage": load_json(bytes(given["usage"]))}})
 
 
 class ConverseDecoder:
@@ -136,6 +109,26 @@ class ConverseDecoder:
                     # messageStart says nothing new, and a later version of the service may say more.
                     pass
 
+    def block(self, index: int, block: Verbatim) -> Iterator[Chunk]:
+        """The chunks in one block of a whole answer, whose tool inputs keep their spelling."""
+        for kind, value in members(block).items():
+            if kind == "toolUse":
+                use = members(value)
+                about = {name: load_json(bytes(use[name])) for name in ("toolUseId", "name") if name in use}
+                yield from self._start(index, {kind: about})
+                yield from self._delta(index, {kind: {"input": bytes(use.get("input", b"")).decode()}})
+                continue
+            said = load_json(bytes(value))
+            if kind == "citationsContent":
+                cited = mapping(said, "a text with citations")
+                for text in items_of(cited.get("content"), "a cited text"):
+                    yield from self._delta(index, mapping(text, "a cited text"))
+                for citation in items_of(cited.get("citations"), "citations"):
+                    yield from self._delta(index, {"citation": citation})
+            else:
+                yield from self._delta(index, {kind: said})
+        yield from self._end(index)
+
     def _start(self, index: int, start: Mapping[str, Json]) -> Iterator[Chunk]:
         use = start.get("toolUse")
         if use is None:
@@ -165,6 +158,9 @@ class ConverseDecoder:
     def _thought(self, index: int, thought: Mapping[str, Json]) -> Iterator[Chunk]:
         for kind, value in thought.items():
             match kind:
+                case "reasoningText":
+                    # The whole of it, in an answer that is no stream.
+                    yield from self._thought(index, mapping(value, "a thought"))
                 case "text":
                     yield ThinkingDelta(index=index, text=words(value, "a thought"), provider=PROVIDER)
                 case "signature":
