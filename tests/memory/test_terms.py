@@ -1,6 +1,8 @@
 """Words as a search compares them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actum.memory.terms import asked_terms, entry_text, telling_terms, terms
 
@@ -25,6 +27,12 @@ from actum.memory.terms import asked_terms, entry_text, telling_terms, terms
 )
 def test_a_text_is_cut_into_words(text: str, words: list[str]) -> None:
     assert terms(text) == words
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_a_plain_text_is_cut_as_it_is_beside_other_letters(text: str) -> None:
+    # A dash is no part of any word, but it makes the text one that is not plain.
+    assert terms(f"{text} \u2014") == terms(text)
 
 
 def test_a_question_is_asked_by_what_tells_something() -> None:

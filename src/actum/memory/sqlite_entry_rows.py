@@ -28,6 +28,13 @@ WHERE e.present = 1 AND (e.expires IS NULL OR e.expires > ?) AND NOT EXISTS
     (SELECT 1 FROM memory_vectors v WHERE v.entry = e.entry AND v.embedder = ?)
 ORDER BY e.entry LIMIT ?
 """
+# The newest version of a key that is left without a present one.
+_LEFT: Final = """
+SELECT e.entry, e.value, s.secret FROM memory_entries e JOIN memory_scopes s USING (scope)
+WHERE e.scope = ? AND e.key = ? AND e.present = 0
+    AND NOT EXISTS (SELECT 1 FROM memory_entries p WHERE p.scope = ? AND p.key = ? AND p.present = 1)
+ORDER BY e.version DESC LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +61,19 @@ def store(
     here = _scope(connection, place)
     if here is not None and here.forgotten:
         raise SessionPurged(session_id=entry.scope_id)
-    current = present(connection, place, entry.key, now)
+    row = _newest(connection, here, entry.key)
+    newest = _entry(place, row) if row is not None else None
+    current = newest if newest is not None and alive(newest, now) else None
     new = decide_store(current, entry, expected, next_version=here.version + 1 if here is not None else 1, now=now)
     if new is current:
         return new
-    scope, secret = _made(connection, place)
-    if current is None:
+    scope, secret = _made(connection, place, here)
+    if row is not None and current is None:
         # An expired entry does not come back as history.
         _erase(connection, "scope = ? AND key = ?", (scope, entry.key))
-    else:
-        _unindex(connection, "scope = ? AND key = ? AND present = 1", (scope, entry.key))
-        connection.execute("UPDATE memory_entries SET present = 0 WHERE scope = ? AND key = ?", (scope, entry.key))
+    elif row is not None:
+        _unindex(connection, "entry = ?", (row[0],))
+        connection.execute("UPDATE memory_entries SET present = 0 WHERE entry = ?", (row[0],))
     number = _insert(connection, scope, new)
     add_words(connection, "memory_entry_words", number, secret, entry_text(new.key, new.value))
     if vector is not None:
@@ -89,14 +98,15 @@ def present(connection: sqlite3.Connection, place: ScopeKey, key: str, now: date
 
 def versions(connection: sqlite3.Connection, place: ScopeKey, key: str, now: datetime) -> tuple[StoredEntry, ...]:
     """The living versions, when the newest lives."""
-    if present(connection, place, key, now) is None:
+    newest = present(connection, place, key, now)
+    if newest is None:
         return ()
-    found = connection.execute(
+    older = connection.execute(
         f"SELECT {_COLUMNS} FROM memory_entries WHERE scope = (SELECT scope FROM memory_scopes WHERE digest = ?) "  # noqa: S608 - fixed columns
-        f"AND key = ? AND {_ALIVE} ORDER BY version",
+        f"AND key = ? AND present = 0 AND {_ALIVE} ORDER BY version",
         (place.digest, key, to_millis(now)),
     )
-    return tuple(_entry(place, row) for row in found)
+    return (*(_entry(place, row) for row in older), newest)
 
 
 def behind(
@@ -186,20 +196,17 @@ def delete_source(connection: sqlite3.Connection, tenant: str | None, run_id: st
     """Erases what a run, or one record of it, wrote; what was there before becomes present again."""
     which = (
         "source_run = ? AND (? IS NULL OR source_record = ?) "
-        "AND scope IN (SELECT scope FROM memory_scopes WHERE tenant = ?)"
+        "AND EXISTS (SELECT 1 FROM memory_scopes s WHERE s.scope = memory_entries.scope AND s.tenant = ?)"
     )
     values = (run_id, record_id, record_id, identity_digest("tenant", tenant))
     hit = connection.execute(f"SELECT DISTINCT scope, key FROM memory_entries WHERE {which}", values).fetchall()  # noqa: S608 - fixed conditions
     gone = _erase(connection, which, values)
     for scope, key in hit:
-        row = connection.execute(
-            "SELECT e.entry, e.present, e.value, s.secret FROM memory_entries e JOIN memory_scopes s USING (scope) "
-            "WHERE e.scope = ? AND e.key = ? ORDER BY e.version DESC LIMIT 1",
-            (scope, key),
-        ).fetchone()
-        if row is not None and not row[1]:
-            connection.execute("UPDATE memory_entries SET present = 1 WHERE entry = ?", (row[0],))
-            add_words(connection, "memory_entry_words", row[0], row[3], entry_text(key, load_json(row[2])))
+        left = connection.execute(_LEFT, (scope, key, scope, key)).fetchone()
+        if left is not None:
+            number, value, secret = left
+            connection.execute("UPDATE memory_entries SET present = 1 WHERE entry = ?", (number,))
+            add_words(connection, "memory_entry_words", number, secret, entry_text(key, load_json(value)))
     return gone
 
 
@@ -249,9 +256,19 @@ def _scope(connection: sqlite3.Connection, place: ScopeKey) -> _Scope | None:
     return None if row is None else _Scope(row[0], row[1], row[2], bool(row[3]))
 
 
-def _made(connection: sqlite3.Connection, place: ScopeKey) -> tuple[int, str]:
+def _newest(connection: sqlite3.Connection, here: _Scope | None, key: str) -> tuple[Any, ...] | None:
+    """The row of the newest version, living or not. Where there is none there are no older ones either."""
+    if here is None:
+        return None
+    row: tuple[Any, ...] | None = connection.execute(
+        f"SELECT {_COLUMNS} FROM memory_entries WHERE scope = ? AND key = ? AND present = 1",  # noqa: S608 - fixed columns
+        (here.scope, key),
+    ).fetchone()
+    return row
+
+
+def _made(connection: sqlite3.Connection, place: ScopeKey, here: _Scope | None) -> tuple[int, str]:
     """The scope's number and secret, made when it has none."""
-    here = _scope(connection, place)
     if here is not None and here.secret is not None:
         return here.scope, here.secret
     secret, name = random_token(), dump_json([place.tenant, place.scope_id]).decode()
@@ -301,7 +318,11 @@ def _entry(place: ScopeKey, row: tuple[Any, ...]) -> StoredEntry:
 def _erase(connection: sqlite3.Connection, which: str, values: tuple[Any, ...]) -> int:
     """Deletes the rows that fit, with all that points to them; gives how many."""
     _unindex(connection, f"present = 1 AND {which}", values)
-    return connection.execute(f"DELETE FROM memory_entries WHERE {which}", values).rowcount  # noqa: S608 - fixed conditions
+    # Two statements, for the two halves of the rows stand in indexes of their own.
+    return sum(
+        connection.execute(f"DELETE FROM memory_entries WHERE present = {half} AND {which}", values).rowcount  # noqa: S608 - fixed conditions
+        for half in (0, 1)
+    )
 
 
 def _unindex(connection: sqlite3.Connection, which: str, values: tuple[Any, ...]) -> None:

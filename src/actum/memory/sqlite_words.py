@@ -44,5 +44,5 @@ def having(connection: sqlite3.Connection, index: Index, secret: str, term: str)
 def _digests(secret: str, words: Iterable[str], between: str = " ") -> str:
     key = bytes.fromhex(secret)
     return between.join(
-        hashlib.blake2b(word.encode(), key=key, digest_size=_DIGEST_BYTES).hexdigest() for word in words
+        [hashlib.blake2b(each.encode(), key=key, digest_size=_DIGEST_BYTES).hexdigest() for each in words]
     )

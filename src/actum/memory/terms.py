@@ -16,6 +16,7 @@ from actum.base.value import Json
 _UNSPACED: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
 _RUN: Final = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
+_ASCII_RUN: Final = re.compile("[a-z0-9]+")
 _IS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
 _STEMMED_CHARS: Final = 4
 
@@ -29,6 +30,9 @@ your
 
 def terms(text: str) -> list[str]:
     """The words of a text in order, in the form in which they are compared."""
+    if text.isascii():
+        # What the long way comes to where there is neither accent nor unspaced script, in a fraction of its time.
+        return [_stem(run) for run in _ASCII_RUN.findall(text.lower())]
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     folded = unicodedata.normalize("NFKC", plain).casefold()
     return [term for run in _RUN.findall(folded) for term in _terms_of(run)]

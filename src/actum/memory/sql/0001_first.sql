@@ -81,8 +81,9 @@ CREATE TABLE memory_entries (
     source_record TEXT,
     value BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX memory_entries_by_version ON memory_entries (scope, key, version);
+-- An entry stands in one of these two, so that a new one costs one place in one index.
 CREATE UNIQUE INDEX memory_entries_present ON memory_entries (scope, key) WHERE present = 1;
+CREATE UNIQUE INDEX memory_entries_older ON memory_entries (scope, key, version) WHERE present = 0;
 CREATE INDEX memory_entries_by_source ON memory_entries (source_run, source_record) WHERE source_run IS NOT NULL;
 CREATE INDEX memory_entries_by_expiry ON memory_entries (expires) WHERE expires IS NOT NULL;
 
