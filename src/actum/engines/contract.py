@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from actum.base.value import Value
 from actum.lifecycle.states import Run, RunStatus
 from actum.loop.world import RunRequest, WorkflowContext, World
 from actum.storage.contract import Store
 
-__all__ = ["Completion", "Engine", "Runnable", "WorkflowContext", "World"]
+__all__ = ["Completion", "Engine", "RecoveryPolicy", "Runnable", "WorkflowContext", "World"]
+
+# What becomes of a run whose process is gone: it goes on from its records, or ends failed, of kind `recovery`.
+RecoveryPolicy: TypeAlias = Literal["continue", "fail"]
 
 
 class Completion(Value):
@@ -64,8 +67,16 @@ class Engine(Protocol):
         """Delivers a cancellation that is stored already; a run that is driven elsewhere hears of it from the store."""
         ...
 
-    async def recover(self) -> tuple[str, ...]:
-        """Goes on with running runs whose owner is gone; their ids. Nothing where the store knows no owners."""
+    async def recover(self, policy: RecoveryPolicy = "continue") -> tuple[str, ...]:
+        """Takes up the running runs whose owner is gone; their ids. Nothing where the store knows no owners."""
+        ...
+
+    async def ensure(self, run_id: str, policy: RecoveryPolicy = "continue") -> None:
+        """Brings a run to its end that nobody drives any more; also one that was accepted and never stored.
+
+        Nothing when it has ended. Raises RunNotReady while somebody drives it, or when this engine may not; RunCorrupt
+        for a run that no runtime started; RunNotFound, RunPurged; and what stopped its loop here.
+        """
         ...
 
     async def close(self) -> None:

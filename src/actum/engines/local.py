@@ -9,7 +9,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from actum.base.clock import Clock, SystemClock, wait
-from actum.base.errors import NotFound, RunConflict, RunNotFound, RunNotReady, RunNotRunning, RunPurged
+from actum.base.errors import (
+    NotFound,
+    RecordNotFound,
+    RunConflict,
+    RunCorrupt,
+    RunNotFound,
+    RunNotReady,
+    RunNotRunning,
+    RunPurged,
+)
 from actum.engines.context import (
     FIRST_WAIT_S,
     LONGEST_WAIT_S,
@@ -20,10 +29,10 @@ from actum.engines.context import (
     Ways,
     repeated,
 )
-from actum.engines.contract import Completion, Runnable
+from actum.engines.contract import Completion, RecoveryPolicy, Runnable
 from actum.lifecycle.states import Run, RunStatus
 from actum.loop import keys
-from actum.loop.drive import drive, drive_child, resume
+from actum.loop.drive import drive, drive_child, give_up, resume
 from actum.loop.world import PARENT_ENDED, ChildStep, RunRequest
 from actum.records.kinds import RunRequested, payload_of
 from actum.storage.contract import OwnedStore, Store
@@ -86,8 +95,8 @@ class LocalEngine:
         if driven is not None:
             driven.tell(reason)
 
-    async def recover(self) -> tuple[str, ...]:
-        """Takes the running runs whose owner is gone, and goes on with them."""
+    async def recover(self, policy: RecoveryPolicy = "continue") -> tuple[str, ...]:
+        """Takes the running runs whose owner is gone, and goes on with them, or ends them failed."""
         store, world = self._attached()
         if not isinstance(store, OwnedStore):
             return ()
@@ -100,11 +109,22 @@ class LocalEngine:
                 if owner is None or not await self._orphaned(store, world, run):
                     continue
                 if await _taken(store, run, owner) and run.run_id not in self._runs:
-                    self._go_on(run.run_id)
+                    self._go_on(run.run_id, policy=policy)
                     taken.append(run.run_id)
             if not page.more:
                 return tuple(taken)
             cursor = page.cursor
+
+    async def ensure(self, run_id: str, policy: RecoveryPolicy = "continue") -> None:
+        """Takes the run if its owner is gone, and waits for its end."""
+        store, world = self._attached()
+        run = await repeated(self._wait, store.load_run, run_id) if run_id not in self._runs else None
+        if run is not None and run.status is not RunStatus.RUNNING:
+            return
+        if run is None or not await self._drivable(store, world, run) or not await self._free(run):
+            raise RunNotReady(run_id=run_id)
+        driven = self._runs.get(run_id) or self._go_on(run_id, policy=policy)
+        await self._over_here(run_id, driven)
 
     async def close(self) -> None:
         """Parks what still runs, and gives up the owner lock."""
@@ -128,14 +148,30 @@ class LocalEngine:
         if run.owner not in (None, self._owner) and await store.owner_alive(run.owner):
             return False
         try:
-            requested = payload_of(await store.load_run_record(run.run_id, keys.REQUESTED))
+            return await self._drivable(store, world, run)
+        except RunCorrupt:
+            return False  # started by hand through the store, not by a runtime
         except (NotFound, RunPurged):
-            return False  # started by hand through the store, not by a runtime; or gone by now
+            return False  # gone by now
+
+    async def _drivable(self, store: Store, world: Runnable, run: Run) -> bool:
+        """Whether the run is one of this engine's, and of an agent that is known here."""
+        try:
+            requested = payload_of(await store.load_run_record(run.run_id, keys.REQUESTED))
+        except RecordNotFound:
+            raise RunCorrupt(
+                run_id=run.run_id, reason="no runtime started this run, so none can go on with it"
+            ) from None
         options = requested.options if isinstance(requested, RunRequested) else {}
         return options.get("engine") == self.name and world.drives(run, options)
 
-    def _go_on(self, run_id: str, *, presumed_dead: bool = True) -> Driven:
-        driven = self._drive(run_id, None, lambda ctx: resume(ctx, run_id, presumed_dead=presumed_dead))
+    def _go_on(self, run_id: str, *, policy: RecoveryPolicy = "continue", presumed_dead: bool = True) -> Driven:
+        async def taken_up(ctx: LocalContext) -> RunStatus:
+            if policy == "fail":
+                return await give_up(ctx, run_id)
+            return await resume(ctx, run_id, presumed_dead=presumed_dead)
+
+        driven = self._drive(run_id, None, taken_up)
         driven.started.set_result(None)
         return driven
 

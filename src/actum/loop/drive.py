@@ -84,6 +84,18 @@ async def resume(
     return await _finished(ctx, ending)
 
 
+async def give_up(ctx: WorkflowContext, run_id: str) -> RunStatus:
+    """Ends a run that nobody drives any more without going on with it: failed, unless it was to be canceled."""
+    opened = await ctx.open(OpenStep(run_id=run_id))
+    if opened.ended is not None:
+        return opened.ended
+    if opened.stop is not None:
+        return await _finished(ctx, FinishStep(run_id=run_id, status="canceled", presumed_dead=True))
+    says = "the process that ran it is gone, and runs are not gone on with here"
+    failure = Failure(kind=FailureKind.RECOVERY, message=says)
+    return await _finished(ctx, FinishStep(run_id=run_id, status="failed", failure=failure, presumed_dead=True))
+
+
 async def _steps(ctx: WorkflowContext, run_id: str, *, presumed_dead: bool) -> RunStatus:
     opened = await ctx.open(OpenStep(run_id=run_id))
     if opened.ended is not None:

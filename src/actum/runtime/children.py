@@ -7,7 +7,7 @@ one; the store writes its start and its parent's link to it together, or neither
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from actum.base.clock import Clock
 from actum.base.errors import CancellationConflict, RunCorrupt, RunNotRunning
@@ -130,17 +130,22 @@ def child_run_id(run_id: str, call_id: str) -> str:
     return f"run-{hashlib.sha256(dump_json([run_id, call_id])).hexdigest()[:32]}"
 
 
-async def cancel(ledger: Ledger, run: Run, reason: str, clock: Clock, *, by: str | None = None) -> None:
-    """Stores why a running run shall stop; an earlier reason, or its end, stays as it is."""
-    record = NewRecord(
+def intent(run: Run, reason: str, by: str | None, at: datetime) -> NewRecord:
+    """The record of why a run shall stop."""
+    return NewRecord(
         event_key=keys.CANCELLATION,
         run_id=run.run_id,
         agent_id=run.agent_id,
         session_id=run.session_id,
         type=RecordType.CANCELLATION_INTENT,
         payload=makers.cancellation_intent(reason=reason, by=by),
-        timestamp=clock.now(),
+        timestamp=at,
     )
+
+
+async def cancel(ledger: Ledger, run: Run, reason: str, clock: Clock, *, by: str | None = None) -> None:
+    """Stores why a running run shall stop; an earlier reason, or its end, stays as it is."""
+    record = intent(run, reason, by, clock.now())
     try:
         await ledger.cancel(run, RunCancellation(run_id=run.run_id, reason=reason, record=record))
     except (CancellationConflict, RunNotRunning):

@@ -1,7 +1,8 @@
 """The step before a run's first: where it stands, and what a suspended run before it left to settle."""
 
 from actum.base.clock import Clock
-from actum.loop.world import Opened, Stop
+from actum.lifecycle.states import RunStatus
+from actum.loop.world import PARENT_ENDED, Opened, Stop
 from actum.runtime.children import cancel
 from actum.runtime.ledger import Ledger, OpenRun
 from actum.runtime.openings import WITHDRAWN
@@ -18,6 +19,13 @@ async def opened(ledger: Ledger, clock: Clock, here: OpenRun) -> Opened:
     if withdrawn is not None:
         await cancel(ledger, here.run, str(withdrawn), clock)
         return Opened(stop=Stop(reason=str(withdrawn)))
+    parent_id = here.run.parent_run_id
+    parent = await ledger.store.load_run(parent_id) if parent_id is not None else None
+    if parent is not None and (parent.status is not RunStatus.RUNNING or parent.cancellation_reason is not None):
+        # Whoever ended the parent, or died before it told its children: nobody waits for this answer any more.
+        reason = parent.cancellation_reason or PARENT_ENDED
+        await cancel(ledger, here.run, reason, clock)
+        return Opened(stop=Stop(reason=reason))
     group = journal.inherited
     if group is None:
         return Opened()

@@ -1,5 +1,6 @@
 """What a run came to, read from its records alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from actum.base.limits import PAGE_ITEMS
@@ -8,6 +9,7 @@ from actum.loop.journal import Journal
 from actum.messages.message import Message, Role
 from actum.model.response import Usage
 from actum.records.failures import Failure
+from actum.records.kinds import UsageCounted
 from actum.storage.contract import Store
 
 
@@ -53,16 +55,16 @@ def output_of(run: Run, journal: Journal) -> RunOutput:
         failure=ended.failure if ended is not None else None,
         cancellation=ended.cancellation.reason if ended is not None and ended.cancellation is not None else None,
         suspension=journal.suspended.suspension_id if journal.suspended is not None else None,
-        usage=total_usage(journal),
+        usage=usage_of(journal.usage),
     )
 
 
-def total_usage(journal: Journal) -> Usage:
-    """The tokens of all model calls of a run; a count that one call does not know is unknown."""
+def usage_of(counted: Sequence[UsageCounted]) -> Usage:
+    """The tokens of these model calls together; a count that one of them does not know is unknown."""
     names = ("input", "output", "cache_read", "cache_write")
 
     def total(name: str) -> int | None:
-        counts = [getattr(each, name) for each in journal.usage]
+        counts = [getattr(each, name) for each in counted]
         return sum(counts) if counts and None not in counts else None
 
     return Usage(**{name: total(name) for name in names})

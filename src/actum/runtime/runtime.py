@@ -7,14 +7,12 @@ from typing import Self
 from actum.base.checks import Labels, identifier, refuse
 from actum.base.checks import reason as checked_reason
 from actum.base.clock import Clock, Ids, SystemClock, SystemIds, wait
-from actum.base.errors import CancellationConflict, RegistrationClosed, RunConflict, RunNotRunning, SessionEnded
+from actum.base.errors import RegistrationClosed, RunConflict, SessionEnded
 from actum.base.value import Value, conform, fingerprint, replace
 from actum.engines.context import Wait
-from actum.engines.contract import Engine
+from actum.engines.contract import Engine, RecoveryPolicy
 from actum.engines.local import LocalEngine
-from actum.lifecycle.commands import RunCancellation
 from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, Run, RunStatus, SessionStatus
-from actum.loop import keys
 from actum.loop.limits import terms_option
 from actum.loop.world import Opening, RunRequest
 from actum.memory.contract import EntryStore
@@ -25,15 +23,14 @@ from actum.model.client import ModelClient
 from actum.planning.policy import PolicyHook, RunPolicy, ToolRestriction
 from actum.planning.prompt import PromptRegistry
 from actum.providers.pick import pick
-from actum.records import makers
-from actum.records.record import Follows, HistoryRef, NewRecord
-from actum.records.types import RecordType
+from actum.records.record import Follows, HistoryRef, Record
 from actum.runtime.agent import Agent
 from actum.runtime.ask import Asking, Sink
 from actum.runtime.begin import stored_digest
 from actum.runtime.call import Calling
 from actum.runtime.children import Children
 from actum.runtime.consent import ConfirmRule
+from actum.runtime.ensuring import Ensuring
 from actum.runtime.given import PendingInput, PreparedRun
 from actum.runtime.inputs import Inputs
 from actum.runtime.judge import Judge
@@ -42,6 +39,7 @@ from actum.runtime.openings import Openings
 from actum.runtime.output import RunOutput, output_of, read_journal
 from actum.runtime.plan import Planning
 from actum.runtime.policies import Policies
+from actum.runtime.snapshots import PromptRef, RunSnapshot, Snapshots
 from actum.runtime.transcripts import Histories
 from actum.runtime.views import Views
 from actum.runtime.world import RuntimeWorld
@@ -124,6 +122,7 @@ class Runtime:
         calling = Calling(self._ledger, self._clock, wait, children, self._policies, rule)
         self._openings = Openings(store, self._agents)
         judge = Judge(store, self._agents, rule)
+        self._ensuring = Ensuring(self._ledger, self.engine, self._clock)
         self._inputs = Inputs(store, self.engine, self._clock, self._ids, judge, self._openings)
         self.engine.attach(store, RuntimeWorld(store, self._agents, self._ledger, planning, calling))
 
@@ -159,10 +158,13 @@ class Runtime:
             )
         return AgentClient(self, agent_id)
 
-    async def recover(self) -> tuple[str, ...]:
-        """Goes on with the running runs whose process is gone; their ids. No agent can be registered after it."""
+    async def recover(self, policy: RecoveryPolicy = "continue") -> tuple[str, ...]:
+        """Takes up the running runs whose process is gone; their ids. No agent can be registered after it.
+
+        They go on from their records, or, under the policy `fail`, end failed.
+        """
         self._open = False
-        return await self.engine.recover()
+        return await self.engine.recover(policy)
 
     async def start(self, ask: Ask, run_id: str | None = None) -> "RunHandle":
         """Starts what is asked, or finds the run that was started by the same request under this id before."""
@@ -181,28 +183,41 @@ class Runtime:
         return RunHandle(self, name)
 
     async def cancel_run(self, run_id: str, reason: str = "user_requested", *, by: str | None = None) -> None:
-        """Stores the reason, then tells the loop, wherever it runs. The same reason again is a success.
+        """Stores the reason, also on all that runs below, then tells the loops. The same reason again is a success.
 
         Raises CancellationConflict when another reason is stored, RunNotRunning when the run ended without one.
         """
         reason = _own_reason(reason)
-        run = await self.store.load_run(run_id)
-        record = NewRecord(
-            event_key=keys.CANCELLATION,
-            run_id=run.run_id,
-            agent_id=run.agent_id,
-            session_id=run.session_id,
-            type=RecordType.CANCELLATION_INTENT,
-            payload=makers.cancellation_intent(reason=reason, by=by),
-            timestamp=self._clock.now(),
-        )
-        try:
-            await self._ledger.cancel(run, RunCancellation(run_id=run_id, reason=reason, record=record))
-        except (CancellationConflict, RunNotRunning):
-            stored = (await self.store.load_run(run_id)).cancellation_reason
-            if stored != reason:
-                raise
-        await self.engine.cancel(run_id, reason)
+        await self._ensuring.cancel(run_id, reason, by)
+
+    async def ensure_run_completion(self, run_id: str, *, recovery: RecoveryPolicy = "continue") -> RunOutput:
+        """The run's end: told again when it is stored, brought about when nobody drives the run any more.
+
+        Raises RunNotReady while a living process drives it, RunCorrupt when its records allow no valid end.
+        """
+        self._open = False
+        return await self._ensuring.completion(run_id, recovery)
+
+    async def ensure_child_run_link(self, run_id: str) -> Record:
+        """The parent's record of this child, told again. Raises RunCorrupt when that log names no such child."""
+        return await self._ensuring.child_link(run_id)
+
+    async def settle(self, session_id: str, *, recovery: RecoveryPolicy = "continue") -> tuple[RunOutput, ...]:
+        """Ensures every run of the session that has no end. Raises RunNotReady, at last, for those that are driven."""
+        self._open = False
+        return await self._ensuring.settle(session_id, recovery)
+
+    async def snapshot(self, run_id: str) -> RunSnapshot:
+        """Where the run stands, with its children, its chain and what all of it cost."""
+        return await Snapshots(self.store).snapshot(run_id)
+
+    async def continuations(self, run_id: str) -> tuple[Run, ...]:
+        """The chain of a run, from its first run on: each one continues the suspended one before it."""
+        return await Snapshots(self.store).chain(run_id)
+
+    async def prompt_refs(self, run_id: str) -> tuple[PromptRef, ...]:
+        """The prompts that the run's chain and all children of it rendered, by their versions."""
+        return await Snapshots(self.store).prompt_refs(run_id)
 
     async def pending(self, session_id: str | None = None, *, run_id: str | None = None) -> tuple[PendingInput, ...]:
         """What a session, or the chain of a run, waits for; children's items with those of their root run."""
