@@ -62,7 +62,7 @@ async def test_a_tool_is_called_and_its_result_is_read(name: str) -> None:
 
 async def test_a_conversation_of_another_provider_goes_on(name: str) -> None:
     model = pick(name)
-    messages = (*standard_conversation()[:2], user("Say yes."), *standard_conversation()[3:8])
+    messages = (*standard_conversation()[:2], user("Say yes."), *standard_conversation()[3:7])
     assert would_accept(messages, name.partition(":")[0], model.model, TOOLS).accepted
     choice = ToolChoice(mode="none")
     request = ModelRequest(model=model.model, messages=messages, tools=TOOLS, tool_choice=choice, settings=SETTINGS)
