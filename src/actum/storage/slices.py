@@ -13,9 +13,10 @@ def slice_of(found: Iterable[Record], query: RecordQuery, last: int) -> Slice:
     """
     taken: list[Record] = []
     size = 0
+    limit, max_bytes = query.limit, query.max_bytes
     for record in found:
         size += len(record.payload)
-        if len(taken) == query.limit or (taken and size > query.max_bytes):
+        if len(taken) == limit or (size > max_bytes and taken):
             return Slice(tuple(taken), more=True, last=last)
         taken.append(record)
     return Slice(tuple(taken), more=False, last=last)

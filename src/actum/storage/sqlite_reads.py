@@ -16,7 +16,7 @@ from actum.storage.sqlite_rows import (
     SESSION_COLUMNS,
     Row,
     digest_of,
-    record_of,
+    records_in,
     run_of,
     session_of,
     type_number,
@@ -101,7 +101,8 @@ class SQLiteFacts:
         if row is None:
             return None
         run = found.run
-        return record_of(row, run_id, run.agent_id, run.session_id, digest_of(run.session_id, found.root_run_id))
+        digest = digest_of(run.session_id, found.root_run_id)
+        return next(records_in((row,), run_id, run.agent_id, run.session_id, digest))
 
     def suspension(self, run_id: str) -> Suspension | None:
         """The run's checkpoint."""
@@ -164,13 +165,14 @@ def records_of(connection: sqlite3.Connection, query: RecordQuery) -> Slice:
     def found() -> Iterator[Record]:
         if query.runs is None:
             for row in connection.execute(statement, (scope, *values)):
-                yield record_of(row[:6], row[6], row[7], session_id, digest)
+                yield from records_in((row[:6],), row[6], row[7], session_id, digest)
             return
         for run_id in query.runs:
             run = connection.execute("SELECT run, agent_id FROM runs WHERE run_id = ? AND scope = ?", (run_id, scope))
             for number, agent_id in run.fetchall():
-                for row in connection.execute(statement, (number, *values)):
-                    yield record_of(row, run_id, agent_id, session_id, digest)
+                yield from records_in(
+                    connection.execute(statement, (number, *values)), run_id, agent_id, session_id, digest
+                )
 
     return slice_of(found(), query, last=last)
 

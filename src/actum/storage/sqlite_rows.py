@@ -1,11 +1,12 @@
 """Rows of SQLite to values and back. What is stored was checked when it was written, so nothing is checked again."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from actum.base.clock import from_millis, to_millis
+from actum.base.clock import EPOCH, from_millis, to_millis
 from actum.lifecycle.change import Placed, RunRow, SessionRow
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, StartOutcome
 from actum.records.record import HistoryRef, Record, record_id, scope_digest
@@ -39,7 +40,7 @@ TYPE_NUMBERS: Final[dict[str, int]] = {
     RecordType.PLANNER_NOTE: 22,
     RecordType.USAGE: 23,
 }
-_TYPE_NAMES: Final[dict[int, str]] = {number: str(name) for name, number in TYPE_NUMBERS.items()}
+_TYPE_NAMES: Final[dict[Any, str]] = {number: str(name) for name, number in TYPE_NUMBERS.items()}
 
 _RUN_STATUS: Final = {status.value: status for status in RunStatus}
 _SESSION_STATUS: Final = {status.value: status for status in SessionStatus}
@@ -132,20 +133,25 @@ def session_of(row: Row) -> SessionRow:
     return SessionRow(session, created_digest)
 
 
-def record_of(row: Row, run_id: str, agent_id: str, session_id: str | None, digest: str) -> Record:
-    """A row of RECORD_COLUMNS as a value; the names are those of its run."""
-    position, kind, turn_id, timestamp, event_key, payload = row
-    return Record(
-        id=record_id(digest, position),
-        event_key=event_key,
-        run_id=run_id,
-        agent_id=agent_id,
-        session_id=session_id,
-        turn_id=turn_id,
-        type=_TYPE_NAMES[kind] if type(kind) is int else kind,
-        payload=payload,
-        timestamp=from_millis(timestamp),
-    )
+def records_in(
+    rows: Iterable[Row], run_id: str, agent_id: str, session_id: str | None, digest: str
+) -> Iterator[Record]:
+    """Rows of RECORD_COLUMNS as values; the names are those of their run.
+
+    Long lists pass through here, so nothing is called for a row that need not be.
+    """
+    for position, kind, turn_id, millis, event_key, payload in rows:
+        yield Record(
+            id=f"{digest}-{position}",
+            event_key=event_key,
+            run_id=run_id,
+            agent_id=agent_id,
+            session_id=session_id,
+            turn_id=turn_id,
+            type=_TYPE_NAMES.get(kind) or kind,
+            payload=payload,
+            timestamp=EPOCH + timedelta(0, 0, 0, millis),
+        )
 
 
 def run_values(row: RunRow, scope: int) -> Row:
