@@ -12,9 +12,9 @@ from actum.messages.message import Message, Role, assistant, user
 from actum.messages.parts import TextPart, tool_use
 from actum.model.response import TextDelta, ToolUseDelta, Usage, UsageChunk
 from actum.planning.history import KeepNewestTurns
-from actum.planning.planner import AwaitInput, ModelUsage, PlanInput, PlanResult, PlanResumeInput
+from actum.planning.planner import ModelUsage, PlanInput, PlanResult, PlanResumeInput
 from actum.records.failures import FailureKind, Recovery, ToolFailureKind
-from actum.records.kinds import PendingKind, PlanDecided, ToolCallScheduled
+from actum.records.kinds import PlanDecided, ToolCallScheduled
 from actum.records.record import HistoryRef
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
@@ -98,7 +98,6 @@ NONSENSE: list[object] = [
     None,
     {"final_response": "hi"},
     7,
-    PlanResult.awaiting(AwaitInput(kind=PendingKind.CLARIFICATION, prompt="which?")),
     PlanResult.final(Message(role=Role.ASSISTANT, parts=("text",))),  # type: ignore[arg-type] # nonsense on purpose
     PlanResult.final(assistant("ok"), notes=(7,)),  # type: ignore[arg-type] # nonsense on purpose
     PlanResult.final(Message(role=Role.ASSISTANT, parts=(TextPart(text="\ud800"),))),
