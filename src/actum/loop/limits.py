@@ -54,8 +54,7 @@ def remaining_calls(terms: Terms, journal: Journal, counted: Counted) -> int | N
     most = terms.policy.max_tool_calls
     if most is None:
         return None
-    if _decided(journal, Limit.TOOL_CALLS, REFUSED):
-        return 0
+    # Calls that were refused are among them: a plan that asked for more than was left has used the run up.
     made = sum(counted(part.name) for plan in journal.plans for part in _uses(plan))
     return max(most - made, 0)
 
@@ -104,10 +103,6 @@ def terms_left(journal: Journal, elapsed_s: float, counted: Counted) -> Terms:
     if policy.time_budget is not None:
         left = replace(left, time_budget=max(policy.time_budget - elapsed_s, 0.0))
     return replace(terms, policy=left)
-
-
-def _decided(journal: Journal, limit: Limit, decision: str) -> bool:
-    return any((each.rule, each.decision) == (limit, decision) for each in journal.decisions)
 
 
 def _uses(plan: Plan) -> tuple[ToolUsePart, ...]:

@@ -6,7 +6,7 @@ holds, and a tool must pass every restriction: nobody can give a run more than a
 
 from collections.abc import Awaitable, Callable, Iterable
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from actum.base.checks import Count, Identifier, Labels, Reason, refuse
 from actum.base.errors import InvalidValue
@@ -25,9 +25,13 @@ class Limit(StrEnum):
     TIME = "time_budget"
 
 
+# More than thirty years; whoever means no bound gives None.
+_LONGEST_S: Final = 1_000_000_000
+
+
 def _seconds(path: str, value: object) -> float:
-    if type(value) not in (int, float) or not 0 <= value < float("inf"):  # type: ignore[operator]  # a number by now
-        raise refuse(path, value, "is a finite number of seconds from 0")
+    if type(value) not in (int, float) or not 0 <= value <= _LONGEST_S:  # type: ignore[operator]  # a number by now
+        raise refuse(path, value, f"is a number of seconds from 0 to {_LONGEST_S}")
     return float(value)  # type: ignore[arg-type]  # the line above has looked
 
 
@@ -61,7 +65,7 @@ class OnLimit(Value):
 class RunPolicy(Value):
     """The bounds of a run; None is no bound. A limit that is reached leads to one last plan, or to a fixed call.
 
-    `max_tool_calls` counts every call that plans make, but those of bookkeeping tools and those that a limit refused.
+    `max_tool_calls` counts every call that plans make, but those of bookkeeping tools.
     `max_recovery_turns` counts, in a row, the plans after answers with a failure among them. `time_budget` is the time
     of the whole run, in seconds from its start; time in which it is suspended does not count. `plan_timeout` bounds
     each plan and `tool_timeout` each call, in seconds, beside the tool's own timeout.
