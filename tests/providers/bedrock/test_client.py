@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aiobotocore.config import AioConfig
+from aiobotocore.session import AioSession
 
 from actum.base.errors import ModelError, ProviderError
 from actum.base.value import Verbatim
@@ -46,6 +47,10 @@ ENCODED = encode_converse(REQUEST)
 WHOLE = ENCODED.__class__(body=converse_answer(RIGHT, ENCODED), aliases=ENCODED.aliases, report=ENCODED.report).data
 EVENTS = converse_events(RIGHT, ENCODED, 5)
 FRAMES = b"".join(map(frame, EVENTS))
+
+
+# Shared, for it takes a while to read the description of the service.
+SESSION = AioSession()
 
 
 class Answer:
@@ -114,8 +119,8 @@ async def service(reply: Callable[[str], Answer]) -> AsyncIterator[Service]:
 
 @asynccontextmanager
 async def client(url: str, **more: Any) -> AsyncIterator[Bedrock]:
-    keys = {"access_key": "AKIA", "secret_key": SECRET, "region": "eu-central-1", "base_url": url}
-    model = Bedrock(MODEL, **{**keys, **more})
+    keys: dict[str, Any] = {"access_key": "AKIA", "secret_key": SECRET, "region": "eu-central-1", "base_url": url}
+    model = Bedrock(MODEL, **{"session": SESSION, **keys, **more})
     try:
         yield model
     finally:
@@ -315,6 +320,16 @@ async def test_leaving_or_cancelling_a_stream_closes_the_connection() -> None:
         await asyncio.wait_for(fake.left.wait(), 5)
 
 
+async def test_cancelling_a_call_closes_its_connection() -> None:
+    async with service(lambda _: Answer(b"{", held=True)) as fake, client(fake.url) as model:
+        call = asyncio.create_task(model.complete(REQUEST))
+        await asyncio.wait_for(fake.held.wait(), 5)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.wait_for(fake.left.wait(), 5)
+
+
 async def test_the_sdks_own_settings_are_kept() -> None:
     config = AioConfig(user_agent_extra="actum-test/1")
     async with service(said) as fake, client(fake.url, config=config) as model:
@@ -338,15 +353,24 @@ async def test_credentials_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    async with service(said) as fake, client(fake.url, access_key=None, secret_key=None) as model:
+    async with service(said) as fake, client(fake.url, access_key=None, secret_key=None, session=AioSession()) as model:
         with pytest.raises(ProviderError) as raised:
             await model.complete(REQUEST)
     assert (raised.value.kind, raised.value.retryable) == ("authentication", False)
     assert fake.asked == []
 
 
-async def test_no_log_line_holds_the_key(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_log_line_holds_a_key(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK shows tokens to whoever asks it for its own trace."""
     caplog.set_level(logging.DEBUG)
-    async with service(said) as fake, client(fake.url) as model:
-        await model.complete(REQUEST)
-    assert SECRET not in caplog.text
+    async with service(said) as fake:
+        async with client(fake.url, session_token="very/secret/token") as model:
+            await model.complete(REQUEST)
+            await drained(model)
+        monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "very-secret-bearer==")
+        async with client(fake.url, access_key=None, secret_key=None, session=AioSession()) as model:
+            await model.complete(REQUEST)
+    assert fake.asked[0][1]["x-amz-security-token"] == "very/secret/token"
+    assert fake.asked[2][1]["authorization"] == "Bearer very-secret-bearer=="
+    assert "x-amz-security-token:***" in caplog.text
+    assert [word for word in (SECRET, "very/secret/token", "very-secret-bearer") if word in caplog.text] == []

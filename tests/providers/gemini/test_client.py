@@ -100,6 +100,7 @@ async def test_a_call_whole_and_streamed() -> None:
     for each in asked:
         assert each.headers["x-goog-api-key"] == KEY
         assert each.headers["content-length"] == str(len(ENCODED.data))
+        assert "x-server-timeout" not in each.headers
         # Byte for byte what was encoded, and not what the SDK would have made of it.
         assert each.content == ENCODED.data
         assert gemini_request_breaches(json.loads(each.content)) == []
@@ -294,6 +295,31 @@ async def test_leaving_or_cancelling_a_stream_closes_its_connection() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        await asyncio.wait_for(left.wait(), 10)
+        await model.aclose()
+
+
+async def test_a_service_that_says_nothing_is_a_timeout() -> None:
+    for pieces in ([], [frames(STREAM[:1], named=False)]):
+        left = asyncio.Event()
+        async with served(pieces, left=left) as url:
+            model = Gemini("gemini-3-pro", api_key=KEY, base_url=url, timeout=0.05)
+            with pytest.raises(ProviderError) as raised:
+                await drained(model)
+            assert (raised.value.kind, raised.value.retryable) == ("timeout", True)
+            await asyncio.wait_for(left.wait(), 10)
+            await model.aclose()
+
+
+async def test_cancelling_a_call_closes_its_connection() -> None:
+    left, asked = asyncio.Event(), asyncio.Event()
+    async with served([b"{"], left=left, asked=asked) as url:
+        model = Gemini("gemini-3-pro", api_key=KEY, base_url=url)
+        call = asyncio.create_task(model.complete(REQUEST))
+        await asyncio.wait_for(asked.wait(), 10)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
         await asyncio.wait_for(left.wait(), 10)
         await model.aclose()
 

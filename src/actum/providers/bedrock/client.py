@@ -19,6 +19,7 @@ from actum.model.request import ModelRequest
 from actum.model.response import Chunk, ModelResponse
 from actum.providers.bedrock.decode import ConverseDecoder, decode_converse
 from actum.providers.bedrock.encode import encode_converse
+from actum.providers.bedrock.logs import strike_tokens
 from actum.providers.bedrock.messages import PROVIDER
 
 try:
@@ -89,6 +90,7 @@ class Bedrock:
         self._config = own if config is None else own.merge(config)
         self._clock = clock or SystemClock()
         self._connections = PerLoop(self._connection)
+        strike_tokens()
 
     def __repr__(self) -> str:
         return f"Bedrock(model={self._model!r}, region={self._region!r})"

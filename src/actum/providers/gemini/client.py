@@ -126,9 +126,8 @@ class Gemini:
         options = types.HttpOptions(
             base_url=self._base_url,
             api_version=self._api_version,
-            timeout=round(self._timeout * 1000),
             retry_options=types.HttpRetryOptions(attempts=1),
-            httpx_async_client=httpx2.AsyncClient(transport=_Through(http)),
+            httpx_async_client=httpx2.AsyncClient(transport=_Through(http, self._timeout)),
         )
         return _Connection(http, genai.Client(api_key=self._key, http_options=options, vertexai=False))
 
@@ -144,14 +143,20 @@ class _Connection:
 class _Through(httpx2.AsyncBaseTransport):
     """Sends the SDK's requests through another client, each with the body that it stands for."""
 
-    def __init__(self, http: httpx2.AsyncClient) -> None:
+    def __init__(self, http: httpx2.AsyncClient, timeout: float) -> None:
         self._http = http
+        # Not an option of the SDK, which would tell the service to end the whole answer by then.
+        self._timeout = httpx2.Timeout(timeout).as_dict()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         sending = _SENDING.get()
         headers = [(name, value) for name, value in request.headers.multi_items() if name != "content-length"]
         sent = httpx2.Request(
-            request.method, request.url, headers=headers, content=sending.body, extensions=request.extensions
+            request.method,
+            request.url,
+            headers=headers,
+            content=sending.body,
+            extensions={**request.extensions, "timeout": self._timeout},
         )
         answer = sending.answer = await self._http.send(sent, stream=True)
         return httpx2.Response(
