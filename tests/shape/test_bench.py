@@ -1,4 +1,4 @@
-"""The benchmarks run. What they measure is nobody's business here: a test that waits for a machine to be quick fails."""
+"""The benchmarks run. What they measure is not judged here: a test that waits for a quick machine fails by chance."""
 
 import subprocess
 import sys
