@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from actum.base.errors import RunNotFound, RunNotRunning, SessionEnded
 from actum.lifecycle.states import RunStatus
 from actum.planning.planner import PlanInput
+from actum.planning.policy import FixedCall, OnLimit, RunPolicy
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
 from actum.testing.samples import at as seconds_after
 from tests.support.frail import HeldBackend, TurnBackend, Turnstile, settled
-from tests.support.runlogs import RunLog, proven
+from tests.support.runlogs import RunLog, decisions, proven
 from tests.support.scenario import RUN, SESSION, WATCH_S, Cast, Gate, Waits, Worker, begun, request, uses
 from tests.support.worker_store import WorkerStore
 
@@ -39,9 +40,10 @@ class TurnWaits(Waits):
 
 
 class Pair:
-    """Two workers, `A` and `B`, over one store, and a turnstile between them and it."""
+    """Two workers, `A` and `B`, over one store, and a turnstile between them and it. Both ask the same of the run."""
 
-    def __init__(self, backend: MemoryBackend, cast: Cast) -> None:
+    def __init__(self, backend: MemoryBackend, cast: Cast, **asked: Any) -> None:
+        self._asked = asked
         self.turnstile = Turnstile("A", "B")
         self.cast = cast
         self._backend = backend
@@ -56,7 +58,9 @@ class Pair:
 
     async def played(self, order: Iterator[str], *others: Coroutine[Any, Any, object]) -> None:
         """Both start the run and wait for its end, and the others do their own, in this order of calls."""
-        doing = [asyncio.ensure_future(each) for each in (self.a.play(), self.b.play(), *others)]
+        doing = [
+            asyncio.ensure_future(each) for each in (self.a.play(**self._asked), self.b.play(**self._asked), *others)
+        ]
         while not all(task.done() for task in doing):
             if not await self.turnstile.release(next(order)):
                 assert all(task.done() for task in doing), "nobody can go on"
@@ -112,6 +116,25 @@ async def test_one_worker_passes_the_other_at_any_call(block: int) -> None:
         log, cast, pair = await _both(switched(first, 1000))
         _as_if_alone(log, cast, expected)
         assert {"A", "B"} <= set(pair.turnstile.passed)
+
+
+def bounded_story() -> Cast:
+    """A call, a plan with more calls than are left, and the fixed call at the limit."""
+    cast = Cast(uses("a"), uses("b", "c"), "never").returns("a", 1).returns("b").returns("c")
+    return cast.returns("end", "over", terminal=True)
+
+
+async def test_one_worker_passes_the_other_at_any_call_of_a_run_that_reaches_its_limit() -> None:
+    policy = RunPolicy(max_tool_calls=2, on_limit=OnLimit(max_tool_calls=FixedCall(tool="end")))
+    seen: list[object] = []
+    for first in range(0, 40, 2):
+        store = await begun(backend := MemoryBackend())
+        pair = Pair(backend, bounded_story(), policy=policy)
+        await pair.played(switched(first, 1000))
+        log = await proven(store, RUN)
+        seen.append((log.messages, decisions(log), log.types, log.run.status))
+        assert pair.cast.ran == {"a": 1, "limit-2": 1}
+    assert seen == seen[:1] * len(seen)
 
 
 async def test_workers_that_take_turns_by_any_rhythm_come_to_the_same() -> None:

@@ -80,7 +80,7 @@ class Calling:
                 done = await self._attempt(here, call, spec)
                 if done is not None:
                     return done
-            elif lost or waited >= (spec.timeout or PATIENCE_S) + GRACE_S:
+            elif lost or waited >= _patience(spec):
                 return await self._answer(here, call, ToolOutcome(failure=_lost(spec)), 0)
             pause = min(FIRST_WAIT_S + waited / 4, LONGEST_WAIT_S)
             await self.wait(pause)
@@ -210,6 +210,11 @@ def _fitting(outcome: ToolOutcome, room: int) -> ToolOutcome:
         return outcome
     says = failure.message[:1000]
     return ToolOutcome(failure=ToolFailure(kind=failure.kind, message=says, recovery=failure.recovery))
+
+
+def _patience(spec: ToolSpec) -> float:
+    """How long another worker's call is waited for, in seconds, with every try that it may make."""
+    return (spec.timeout or PATIENCE_S) * (TOOL_TRIES if spec.idempotent else 1) + GRACE_S
 
 
 def _may_pass(spec: ToolSpec, own: Try) -> bool:
