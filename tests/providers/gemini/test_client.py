@@ -254,6 +254,17 @@ async def test_an_error_in_the_middle_of_a_stream(end: bytes, kind: str, *, retr
     assert response.message == assistant("Let me check ☂", meta={"partial": True})
 
 
+# The SDK warns of words that it does not know yet.
+@pytest.mark.filterwarnings("ignore:SOMETHING_NEW is not a valid FinishReason")
+async def test_a_reason_that_nobody_knows_is_told_as_it_is() -> None:
+    end = {"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": "SOMETHING_NEW"}]}
+    response, error = await streamed(frames([end], named=False))
+    assert error is None
+    assert (response.stop, response.provider_stop) == (StopReason.UNKNOWN, "SOMETHING_NEW")
+    async with client(lambda _: httpx2.Response(200, json=end)) as model:
+        assert await model.complete(REQUEST) == response
+
+
 @pytest.mark.parametrize("size", [1, 7, 4096])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 async def test_an_answer_over_a_socket_may_be_split_at_any_byte(size: int, end: bytes) -> None:

@@ -138,7 +138,7 @@ class Bedrock:
             aws_session_token=token,
             config=self._config,
         )
-        return _Connection(opens, self._clock, [each for each in self._keys if each])
+        return _Connection(opens, self._clock, [each for each in (secret, token) if each])
 
 
 class _Connection:
