@@ -33,6 +33,7 @@ def asked(
     labels: object,
     policy: RunPolicy | None = None,
     restrict: ToolRestriction | None = None,
+    supersede: bool = False,
 ) -> Ask:
     """What a caller asks of one of these agents, checked. A turn id is made where none is given."""
     if labels is not None and not isinstance(labels, Mapping):
@@ -47,6 +48,7 @@ def asked(
             labels=dict(labels or {}),
             policy=policy,
             restrict=restrict,
+            supersede=supersede,
             filled=("turn_id",) if turn_id is None else (),
         )
     )
@@ -70,7 +72,10 @@ async def next_turn(store: OwnedStore, ask: Ask, run_id: str | None) -> Ask:
         # Its own head: the same request was stored a moment ago, and is found there.
         return _filled(ask, Follows(run_id=None), None)
     head = await store.load_run(head_id)
-    return _filled(ask, Follows(run_id=head_id), _history(session, head))
+    # Of a head that does not wait any more there is nothing to give up.
+    waits = head.status is RunStatus.SUSPENDED
+    supersede = waits and (ask.supersede or (ask.follows is not None and ask.follows.supersede))
+    return _filled(ask, Follows(run_id=head_id, supersede=supersede), _history(session, head, supersede=supersede))
 
 
 async def end(store: OwnedStore, runtime: Runtime, session_id: str, ended_at: datetime) -> Session:
@@ -109,10 +114,11 @@ def _messages(given: object) -> tuple[Message, ...]:
             raise refuse("messages", given, "is a text, a message, or a list of messages")
 
 
-def _history(session: Session, head: Run) -> HistoryRef:
+def _history(session: Session, head: Run, *, supersede: bool) -> HistoryRef:
     # Judged here and not only by the store: a head that ends between this look and the start would be followed without
     # its words.
-    if head.status in (RunStatus.RUNNING, RunStatus.SUSPENDED) or head.end_record_id is None:
+    waits = head.status is RunStatus.SUSPENDED and not supersede
+    if head.status is RunStatus.RUNNING or waits or head.end_record_id is None:
         raise SessionBusy(session_id=session.session_id, run_id=head.run_id, status=head.status)
     return HistoryRef(run_id=head.run_id, through=head.end_record_id)
 

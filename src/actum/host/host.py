@@ -28,6 +28,8 @@ from actum.planning.policy import PolicyHook, RunPolicy, ToolRestriction
 from actum.planning.prompt import PromptRegistry
 from actum.records.record import Follows, Page
 from actum.runtime.agent import Agent
+from actum.runtime.consent import ConfirmRule
+from actum.runtime.given import PendingInput, PreparedRun
 from actum.runtime.output import RunOutput
 from actum.runtime.runtime import Ask, RunHandle, Runtime
 from actum.runtime.transcripts import build_messages_from_run_log
@@ -43,52 +45,15 @@ class Host:
     runs, for recovery. `run_sync` also works on a host that was not entered.
     """
 
-    def __init__(
-        self,
-        url_or_store: str | OwnedStore,
-        agents: Iterable[Agent],
-        *,
-        engine: Callable[[], Engine] | None,
-        clock: Clock | None,
-        ids: Ids | None,
-        wait: Wait,
-        memory: Memory | None = None,
-        embedder: Embedder | None = None,
-        event_history: bool = False,
-        prompts: PromptRegistry | None = None,
-        policy: RunPolicy | None = None,
-        policy_hook: PolicyHook | None = None,
-    ) -> None:
-        self._agents: dict[str, Agent] = {}
-        for agent in agents:
-            if not isinstance(agent, Agent):
-                raise refuse("agents", agent, "are agents")
-            if agent.agent_id in self._agents:
-                raise refuse("agents", agent.agent_id, "have ids of their own")
-            self._agents[agent.agent_id] = agent
-        self._clock = clock or SystemClock()
-        self._ids = ids or SystemIds()
-        self._wait = wait
-        make = engine or (lambda: LocalEngine(clock=self._clock, wait=wait))
-        self._wiring = Wiring(
-            url_or_store,
-            self._agents.values(),
-            make,
-            self._clock,
-            self._ids,
-            wait,
-            memory=memory,
-            embedder=embedder,
-            event_history=event_history,
-            prompts=prompts,
-            policy=policy,
-            policy_hook=policy_hook,
-        )
+    def __init__(self, wiring: Wiring) -> None:
+        self._agents = {agent.agent_id: agent for agent in wiring.agents}
+        self._clock, self._ids, self._wait = wiring.clock, wiring.ids, wiring.wait
+        self._wiring = wiring
         self._opened: Opened | None = None
         self._holding = AsyncExitStack()
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - what a host is made of, each by its keyword
         cls,
         url_or_store: str | OwnedStore,
         *,
@@ -103,31 +68,35 @@ class Host:
         prompts: PromptRegistry | None = None,
         policy: RunPolicy | None = None,
         policy_hook: PolicyHook | None = None,
+        confirm: ConfirmRule | None = None,
     ) -> "Host":
         """A host over the store at this URL, or over a store that its caller opened and will close.
 
         `engine` makes the engine for each opening; loops run in this process unless given. `memory` is the product's
         memory; a host that opens a URL has one in the same place, with `embedder` found by meaning too. With
         `event_history` what happens in runs is kept there as well. `prompts`, `policy` and `policy_hook` are the
-        runtime's: templates for instructions, bounds of every run, and who may tighten them for one. Raises
-        InvalidValue for two agents of one id.
+        runtime's: templates for instructions, bounds of every run, and who may tighten them for one; `confirm` is its
+        rule for calls that a person must confirm. Raises InvalidValue for two agents of one id.
         """
         if not isinstance(url_or_store, str | OwnedStore):
             raise refuse("url_or_store", url_or_store, "is a URL or a store of this process")
-        return cls(
+        timed = clock or SystemClock()
+        wiring = Wiring(
             url_or_store,
-            agents,
-            engine=engine,
-            clock=clock,
-            ids=ids,
-            wait=wait,
+            _distinct(agents),
+            engine or (lambda: LocalEngine(clock=timed, wait=wait)),
+            timed,
+            ids or SystemIds(),
+            wait,
             memory=memory,
             embedder=embedder,
             event_history=event_history,
             prompts=prompts,
             policy=policy,
             policy_hook=policy_hook,
+            confirm=confirm,
         )
+        return cls(wiring)
 
     async def __aenter__(self) -> Self:
         if self._opened is not None:
@@ -249,18 +218,20 @@ class Host:
         labels: Mapping[str, str] | None = None,
         policy: RunPolicy | None = None,
         restrict: ToolRestriction | None = None,
+        supersede: bool = False,
     ) -> RunOutput:
         """The session's next turn, to its end. Without a session it is a one-shot run.
 
         `messages` is only what is new: the run follows the session's head and goes on from its transcript. With a
         `run_id` an exact repeat gives the first output, also when the conversation has moved on. `follows` names the
         head that the caller saw. `policy` bounds the run and `restrict` its tools, beside what agent and host say.
-        Cancelling the waiting task leaves the run alone.
+        A last turn that waits for a person is answered first, or given up with `supersede`. Cancelling the waiting task
+        leaves the run alone.
 
         Raises InvalidValue, TranscriptError, SessionNotFound, SessionEnded, SessionPurged, SessionBusy while the last
         turn runs or waits, HeadMoved when another turn was quicker, RunConflict for another request under a known id.
         """
-        ask = self._ask(agent, messages, session_id, follows, turn_id, labels, policy, restrict)
+        ask = self._ask(agent, messages, session_id, follows, turn_id, labels, policy, restrict, supersede)
         return await (await self._start(ask, run_id, run_id)).wait()
 
     def run_sync(
@@ -275,6 +246,7 @@ class Host:
         labels: Mapping[str, str] | None = None,
         policy: RunPolicy | None = None,
         restrict: ToolRestriction | None = None,
+        supersede: bool = False,
     ) -> RunOutput:
         """`run` for code without an event loop.
 
@@ -293,6 +265,7 @@ class Host:
                 labels=labels,
                 policy=policy,
                 restrict=restrict,
+                supersede=supersede,
             )
 
         async def once() -> RunOutput:
@@ -318,13 +291,14 @@ class Host:
         labels: Mapping[str, str] | None = None,
         policy: RunPolicy | None = None,
         restrict: ToolRestriction | None = None,
+        supersede: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """The same turn as `run`, as events from its beginning to `run_stream_end`, with deltas in between.
 
         The run starts when the iteration does. Leaving the iteration detaches and never cancels the run; `events` goes
         on where it was left. Raises what `run` raises, and what stopped the run's loop when it could not be ended.
         """
-        ask = self._ask(agent, messages, session_id, follows, turn_id, labels, policy, restrict)
+        ask = self._ask(agent, messages, session_id, follows, turn_id, labels, policy, restrict, supersede)
         here = self._here
         name = self._ids.new("run") if run_id is None else identifier("run_id", run_id)
         source = run_source(here.store, here.runtime, self._wait, name)
@@ -383,6 +357,32 @@ class Host:
         """Asks for the run's cancellation, wherever it runs. The same reason again is a success."""
         await self.runtime.cancel_run(run_id, reason, by=by)
 
+    # What runs wait for
+
+    async def pending(self, session_id: str | None = None, *, run_id: str | None = None) -> tuple[PendingInput, ...]:
+        """What a session, or the chain of a run, waits for; children's items with those of their root run."""
+        return await self.runtime.pending(session_id, run_id=run_id)
+
+    async def continue_run(
+        self, run_id: str, answers: Mapping[str, object], *, by: str | None = None, turn_id: str | None = None
+    ) -> RunOutput:
+        """Goes on with these answers, by item id, to the end of the run that does; see `Runtime.continue_run`."""
+        return await self.runtime.continue_run(run_id, answers, by=by, turn_id=turn_id)
+
+    async def prepare_continuation(
+        self, run_id: str, answers: Mapping[str, object], *, by: str | None = None, turn_id: str | None = None
+    ) -> PreparedRun:
+        """Judges the answers and writes nothing: for an application that stores them itself."""
+        return await self.runtime.prepare_continuation(run_id, answers, by=by, turn_id=turn_id)
+
+    async def start_prepared(self, prepared: PreparedRun) -> RunHandle:
+        """Starts a prepared run, after judging its answers, its agent and its tools once more."""
+        return await self.runtime.start_prepared(prepared)
+
+    async def withdraw(self, run_id: str, reason: str = "withdrawn") -> RunOutput:
+        """Gives up what the run's chain waits for: its calls are closed, and it ends canceled for this reason."""
+        return await self.runtime.withdraw(run_id, reason)
+
     async def fork(
         self,
         run_id: str,
@@ -410,6 +410,7 @@ class Host:
         labels: object,
         policy: RunPolicy | None,
         restrict: ToolRestriction | None,
+        supersede: bool,  # noqa: FBT001 - passed on from a keyword
     ) -> Ask:
         return asked(
             self._agents,
@@ -422,11 +423,24 @@ class Host:
             labels=labels,
             policy=policy,
             restrict=restrict,
+            supersede=supersede,
         )
 
     async def _start(self, ask: Ask, name: str | None, repeated: str | None) -> RunHandle:
         ask = await next_turn(self.store, ask, repeated)
         return await self.runtime.start(ask, name)
+
+
+def _distinct(agents: Iterable[Agent]) -> tuple[Agent, ...]:
+    """These agents, each with an id of its own."""
+    known: dict[str, Agent] = {}
+    for agent in agents:
+        if not isinstance(agent, Agent):
+            raise refuse("agents", agent, "are agents")
+        if agent.agent_id in known:
+            raise refuse("agents", agent.agent_id, "have ids of their own")
+        known[agent.agent_id] = agent
+    return tuple(known.values())
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

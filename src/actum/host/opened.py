@@ -15,6 +15,7 @@ from actum.memory.search import Embedder
 from actum.planning.policy import PolicyHook, RunPolicy
 from actum.planning.prompt import PromptRegistry
 from actum.runtime.agent import Agent
+from actum.runtime.consent import ConfirmRule
 from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore
 from actum.storage.opening import open_store
@@ -52,6 +53,7 @@ class Wiring:
     prompts: PromptRegistry | None = None
     policy: RunPolicy | None = None
     policy_hook: PolicyHook | None = None
+    confirm: ConfirmRule | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Opened]:
@@ -78,6 +80,7 @@ class Wiring:
                 prompts=self.prompts,
                 policy=self.policy,
                 policy_hook=self.policy_hook,
+                confirm=self.confirm,
                 clock=self.clock,
                 ids=self.ids,
                 wait=self.wait,

@@ -121,13 +121,14 @@ class ToolEnd(RecordedEvent, tag_field="type", tag="tool_end"):
 
 
 class InputRequestedEvent(RecordedEvent, tag_field="type", tag="input_requested"):
-    """The run asks for input."""
+    """The run asks for input. `asked_by` is the run that asked first, where it is not this one."""
 
     item_id: Identifier
     kind: kinds.PendingKind
     prompt: str | None = None
     tool_call_id: Identifier | None = None
     data: dict[str, Json] | None = None
+    asked_by: Identifier | None = None
 
 
 class InputAnsweredEvent(RecordedEvent, tag_field="type", tag="input_answered"):
@@ -261,7 +262,8 @@ def _work(record: Record, payload: object) -> Iterator[RecordedEvent]:
         case kinds.ToolAuthorization():
             yield _same(ToolAuthorizationEvent, record, payload)
         case kinds.InputRequested():
-            yield _same(InputRequestedEvent, record, payload)
+            fields = {name: getattr(payload, name) for name in ("item_id", "kind", "prompt", "tool_call_id", "data")}
+            yield _event(InputRequestedEvent, record, **fields, asked_by=payload.run_id)
         case kinds.InputAnswered():
             yield _same(InputAnsweredEvent, record, payload)
         case kinds.PromptRendered():
