@@ -21,6 +21,7 @@ from actum.records.kinds import HistoryCompressed, PolicyDecision, PromptRendere
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.runtime.inherit import inherit
+from actum.runtime.transcripts import Placed
 from actum.storage.contract import SessionAdmin, Store
 from actum.tools.call import ToolOutcome
 
@@ -64,8 +65,8 @@ class OpenRun:
     """A run that is worked on here: its identity and its journal, read on by one reader at a time.
 
     `plans`, `drafts`, `summaries` (by step) and `tries` (by call) hold what was done here and may not be stored yet: a
-    write that failed is repeated, the model call or the tool before it is not. `summary_before` is the newest summary
-    that the run goes on from, once somebody `looked_back` for it.
+    write that failed is repeated, the model call or the tool before it is not. `placed_before` is what the run goes
+    on from, once that was read whole, and `summary_before` its newest summary, once somebody `looked_back` for it.
     """
 
     run: Run
@@ -75,6 +76,7 @@ class OpenRun:
     tries: dict[str, Try] = field(default_factory=dict)
     drafts: dict[int, Draft] = field(default_factory=dict)
     summaries: dict[int, Summary] = field(default_factory=dict)
+    placed_before: Placed | None = None
     summary_before: HistoryCompressed | None = None
     looked_back: bool = False
 

@@ -47,6 +47,10 @@ class Placed:
         self.places += places
         self.messages += messages
 
+    def copied(self) -> "Placed":
+        """The same in lists of its own."""
+        return Placed([*self.places], [*self.messages])
+
     def through(self, count: int) -> str:
         """The place behind the first `count` messages: a record's id, and `.n` where only its first n are meant."""
         for record_id, own in self.places:

@@ -48,7 +48,7 @@ class Views:
 
     async def _over_all(self, policy: HistoryPolicy, here: OpenRun, step: int) -> tuple[Message, ...]:
         """A view that may need all turns, and the newest summary of them."""
-        placed = await self.histories.placed(here.run.history)
+        placed = await self._before(here)
         placed.add(here.journal.placed, (*here.journal.seeded, *here.journal.messages))
         messages = tuple(placed.messages)
         validate_planner_transcript(messages)
@@ -61,6 +61,12 @@ class Views:
         await self._record(here, step, made, placed)
         # Shown from what is recorded, the first time too: so a repeated plan cannot be shown anything else.
         return _lawful((await policy.view(messages, await self._past(here, placed))).messages)
+
+    async def _before(self, here: OpenRun) -> Placed:
+        """What the run goes on from, with its places; read once, for what is over does not change."""
+        if here.placed_before is None:
+            here.placed_before = await self.histories.placed(here.run.history)
+        return here.placed_before.copied()
 
     async def _past(self, here: OpenRun, placed: Placed) -> Past:
         found = here.journal.compressed or await self._inherited(here)
