@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -374,3 +375,19 @@ async def test_no_log_line_holds_a_key(caplog: pytest.LogCaptureFixture, monkeyp
     assert fake.asked[2][1]["authorization"] == "Bearer very-secret-bearer=="
     assert "x-amz-security-token:***" in caplog.text
     assert [word for word in (SECRET, "very/secret/token", "very-secret-bearer") if word in caplog.text] == []
+
+
+# The first loop's connections are left to a loop that is gone; that is what a program does that forgets to close.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_client_serves_one_loop_after_the_other() -> None:
+    async def once(models: list[Bedrock]) -> ModelResponse:
+        async with service(said) as fake:
+            # The same client, which opens connections of the new loop; only the fake stands elsewhere.
+            models[0]._base_url = fake.url  # noqa: SLF001 - a port of its own for each loop
+            return await models[0].complete(REQUEST)
+
+    models = [Bedrock(MODEL, access_key="AKIA", secret_key=SECRET, region="eu-central-1", session=SESSION)]
+    assert asyncio.run(once(models)) == RIGHT
+    assert asyncio.run(once(models)) == RIGHT
+    models.clear()
+    gc.collect()
