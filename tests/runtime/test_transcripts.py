@@ -129,15 +129,15 @@ async def test_the_next_turn_reads_only_what_the_last_one_added(counting: Counti
     run = await counting.load_run(last.run_id)
     assert run.history is not None
     histories.goes_on(last.run_id, run.history)
-    before = await histories.whole(run.history)
+    before = await histories.kept(run.history, None)
     counting.given = 0
-    whole = await histories.whole(last)
+    whole = await histories.kept(last, None)
     # A turn is four messages: the input, the call, its result, the answer.
     assert counting.given == 4
     assert whole.messages == await build_messages_from_run_log(counting, last.run_id)
     assert (before.lawful, whole.lawful) == (len(before.messages), len(whole.messages))
     counting.given = 0
-    assert await histories.whole(last) is whole
+    assert await histories.kept(last, None) is whole
     assert counting.given == 0
 
 
@@ -146,10 +146,31 @@ async def test_what_is_forgotten_or_too_large_is_read_again(
 ) -> None:
     histories = Histories(counting)
     last = await _conversation(counting)
-    whole = await histories.whole(last)
+    whole = await histories.kept(last, None)
     histories.forget()
     monkeypatch.setattr("actum.runtime.transcripts._KEPT_BYTES", 10)
     for _ in range(2):
         counting.given = 0
-        assert (await histories.whole(last)).messages == whole.messages
+        assert (await histories.kept(last, None)).messages == whole.messages
         assert counting.given == len(whole.messages)
+
+
+@pytest.mark.parametrize("first", [(), (system("Be brief."),), (system("A"), user("q"), assistant("a"))], ids=len)
+@pytest.mark.parametrize("turns", [1, 2, 4, TURNS + 2, None])
+async def test_what_is_kept_of_one_turn_becomes_what_the_next_one_is_shown(
+    counting: Counting, first: tuple[Message, ...], turns: int | None
+) -> None:
+    await _conversation(counting, *first)
+    histories, runs = Histories(counting), [await counting.load_run(f"run-{n}") for n in range(TURNS)]
+    for n, run in enumerate(runs):
+        history = HistoryRef(run_id=run.run_id, through=run.end_record_id or "")
+        histories.goes_on(run.run_id, run.history)
+        counting.given = 0
+        read = await histories.read(history, turns)
+        # A turn is four messages; what leads the conversation may be looked up once.
+        assert n == 0 or counting.given <= 4 + 1
+        whole = await build_messages_from_run_log(counting, run.run_id)
+        if turns is None:
+            assert read == whole
+        else:
+            assert await shown(KeepNewestTurns(turns), read) == await shown(KeepNewestTurns(turns), whole)

@@ -72,53 +72,58 @@ class Placed:
 
 @dataclass(frozen=True)
 class Kept:
-    """The beginning of a run's transcript, up to the record `through`, and its size in bytes of payload.
+    """The newest messages of a run's transcript up to the record `through`, and their size in bytes of payload.
 
-    The first `lawful` messages are known to obey the law of transcripts.
+    `whole` says that none is missing before them; the first `lawful` are known to obey the law of transcripts.
     """
 
     messages: tuple[Message, ...]
     through: str | None
     size: int
-    lawful: int
+    whole: bool = True
+    lawful: int = 0
 
 
-_NOTHING = Kept((), None, 0, 0)
+_NOTHING = Kept((), None, 0)
 
 
 class Histories:
     """What runs go on from, read as far as a planner is shown it.
 
-    A history is over and never changes. So the system messages that lead a conversation are remembered by run, and the
-    newest whole transcripts are kept within a bound: the next turn of a conversation reads what the last one added.
+    A history is over and never changes. So the system messages that lead a conversation are remembered by run, and what
+    was read for the newest runs is kept within a bound: the next turn of a conversation reads what the last one added.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._leading: dict[str, tuple[Message, ...]] = {}
-        # The one used last stands last; a run takes the place of the one that it went on from.
-        self._kept: dict[str, Kept] = {}
+        # By run and number of turns. The one used last stands last; a run takes the place of the one before it.
+        self._kept: dict[tuple[str, int | None], Kept] = {}
         self._size = 0
         self._before: dict[str, HistoryRef] = {}
 
     async def read(self, history: HistoryRef | None, turns: int | None) -> tuple[Message, ...]:
         """The transcript of `history`: the leading system messages and at least the newest `turns`; None is all."""
-        if history is None:
-            return ()
-        if turns is None:
-            return (await self.whole(history)).messages
-        newest, whole = await self._newest(history.run_id, turns)
-        return newest if whole else (*await self._lead(history.run_id), *newest)
+        kept = await self.kept(history, turns)
+        if history is None or kept.whole:
+            return kept.messages
+        return *await self._lead(history.run_id), *kept.messages
 
-    async def whole(self, history: HistoryRef | None) -> Kept:
-        """The whole transcript of `history`, of which only what is not kept is read."""
+    async def kept(self, history: HistoryRef | None, turns: int | None) -> Kept:
+        """At least the newest `turns` of `history`, None is all, of which only what is not kept is read."""
         if history is None:
             return _NOTHING
-        known = self._kept.get(history.run_id)
-        if known is not None:
-            self._keep(history.run_id, known)
-            return known
-        known = self._beginning(history.run_id)
+        kept = self._kept.get((history.run_id, turns))
+        if kept is None:
+            beginning = self._beginning(history.run_id, turns)
+            if beginning is not None or turns is None:
+                kept = _newest_of(await self._read_on(history, beginning or _NOTHING), turns)
+            else:
+                kept = await self._newest(history, turns)
+        self._keep(history.run_id, turns, kept)
+        return kept
+
+    async def _read_on(self, history: HistoryRef, known: Kept) -> Kept:
         replay = Replay(known.messages, chain=True)
         cursor, size, more = known.through, known.size, True
         while more:
@@ -127,15 +132,14 @@ class Histories:
             size += sum(len(record.payload) for record in page.items)
             cursor, more = page.cursor, page.more
         messages = replay.messages
-        kept = Kept(messages, history.through, size, _lawful(messages, known.lawful))
-        self._keep(history.run_id, kept)
-        return kept
+        lawful = _lawful(messages, known.lawful) if known.whole else 0
+        return Kept(messages, history.through, size, whole=known.whole, lawful=lawful)
 
-    def _beginning(self, run_id: str) -> Kept:
+    def _beginning(self, run_id: str, turns: int | None) -> Kept | None:
         """What is kept of the history that this run itself went on from."""
         before = self._before.get(run_id)
-        known = self._kept.get(before.run_id) if before is not None else None
-        return known if known is not None and before is not None and known.through == before.through else _NOTHING
+        known = self._kept.get((before.run_id, turns)) if before is not None else None
+        return known if known is not None and before is not None and known.through == before.through else None
 
     async def placed(self, history: HistoryRef | None) -> Placed:
         """The whole transcript of `history`, with its places."""
@@ -186,16 +190,15 @@ class Histories:
         self._size = 0
         self._before.clear()
 
-    def _keep(self, run_id: str, kept: Kept) -> None:
+    def _keep(self, run_id: str, turns: int | None, kept: Kept) -> None:
         before = self._before.get(run_id)
-        for name in (run_id, before.run_id if before is not None else run_id):
-            old = self._kept.pop(name, None)
+        for name in {run_id, before.run_id if before is not None else run_id}:
+            old = self._kept.pop((name, turns), None)
             self._size -= old.size if old is not None else 0
-        self._kept[run_id] = kept
+        self._kept[run_id, turns] = kept
         self._size += kept.size
         while self._size > _KEPT_BYTES:
-            oldest = next(iter(self._kept))
-            self._size -= self._kept.pop(oldest).size
+            self._size -= self._kept.pop(next(iter(self._kept))).size
 
     async def _lead(self, run_id: str) -> tuple[Message, ...]:
         known = self._leading.get(run_id)
@@ -210,28 +213,34 @@ class Histories:
             del self._leading[next(iter(self._leading))]
         self._leading[run_id] = messages
 
-    async def _newest(self, run_id: str, turns: int) -> tuple[tuple[Message, ...], bool]:
-        """The newest messages, from the beginning of a turn on, and whether they are the whole transcript."""
+    async def _newest(self, history: HistoryRef, turns: int) -> Kept:
+        """The newest messages, from the beginning of a turn on, read backwards."""
         found: list[tuple[Message, ...]] = []
-        begun = 0
+        begun = size = 0
         cursor: str | None = None
         while True:
-            page = await self._store.read_transcript(run_id, cursor=cursor, limit=_BACKWARDS, backwards=True)
+            page = await self._store.read_transcript(history.run_id, cursor=cursor, limit=_BACKWARDS, backwards=True)
             for record in page.items:
                 messages = messages_of(record)
                 found.append(messages)
+                size += len(record.payload)
                 begun += sum(begins_turn(message) for message in messages)
                 if begun >= turns:
-                    return _from_a_turn(found), False
+                    newest = tuple(message for part in reversed(found) for message in part)
+                    return _newest_of(Kept(newest, history.through, size, whole=False), turns)
             if not page.more:
-                return tuple(message for part in reversed(found) for message in part), True
+                return Kept(tuple(message for part in reversed(found) for message in part), history.through, size)
             cursor = page.cursor
 
 
-def _from_a_turn(newest_first: list[tuple[Message, ...]]) -> tuple[Message, ...]:
-    messages = [message for part in reversed(newest_first) for message in part]
-    first = next(i for i, message in enumerate(messages) if begins_turn(message))
-    return tuple(messages[first:])
+def _newest_of(kept: Kept, turns: int | None) -> Kept:
+    """Of what is kept, the newest whole turns; all of it when there are no more."""
+    begins = [i for i, message in enumerate(kept.messages) if begins_turn(message)] if turns is not None else []
+    if turns is None or len(begins) < turns or (kept.whole and len(begins) == turns):
+        return kept
+    messages = kept.messages[begins[-turns] :]
+    size = kept.size * len(messages) // len(kept.messages)
+    return Kept(messages, kept.through, size, whole=False)
 
 
 def _lawful(messages: tuple[Message, ...], known: int) -> int:

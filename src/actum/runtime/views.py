@@ -36,7 +36,7 @@ class Views:
             return await self._over_all(policy, here, step)
         own = (*here.journal.seeded, *here.journal.messages)
         if policy is None:
-            before = await self.histories.whole(here.run.history)
+            before = await self.histories.kept(here.run.history, None)
             messages = (*before.messages, *own)
             # What is over was judged when it was read. Behind it a group could begin, unless its last one is open.
             judged = before.lawful if before.lawful == len(before.messages) and _begins_group(own) else 0
