@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.measure import now
+from bench.measure import computed
 
 _PRAGMAS = (
     "page_size = 4096",
@@ -77,12 +77,12 @@ def _answer(futures: list["asyncio.Future[None]"]) -> None:
 
 
 def fetched(path: Path, statement: str, decode: Callable[[bytes], object]) -> float:
-    """The seconds that it takes to fetch the first column of a statement and to decode each value into a list."""
+    """The seconds of computing that fetch the first column of a statement and decode each value into a list."""
     connection = sqlite3.connect(path)
     try:
-        begun = now()
+        begun = computed()
         values = [decode(body) for (body,) in connection.execute(statement)]
-        took = now() - begun
+        took = computed() - begun
         assert values
         return took
     finally:

@@ -12,18 +12,18 @@ from pathlib import Path
 from actum import now as instant
 from actum import open_store
 from bench.actum_parts import SESSION, payload, record, started
-from bench.measure import median_ms, now, place, rss_mb, tell
+from bench.measure import computed, median_ms, place, rss_mb, tell
 
 _STATEMENT = "SELECT position, type, turn_id, timestamp, event_key, payload FROM records ORDER BY scope, position"
 
 
 def _plain(path: Path) -> float:
     connection = sqlite3.connect(path)
-    begun = now()
+    begun = computed()
     rows = connection.execute(_STATEMENT)
     while rows.fetchmany(1000):
         pass
-    took = now() - begun
+    took = computed() - begun
     connection.close()
     return took
 
@@ -45,7 +45,7 @@ async def _measured(folder: str | None, count: int, repeats: int) -> dict[str, f
                 )
             for _ in range(repeats):
                 plain.append(_plain(path))
-                begun, cursor, seen, early = now(), None, 0, 0.0
+                begun, cursor, seen, early = computed(), None, 0, 0.0
                 while True:
                     page = await store.list_run_records("run", cursor=cursor, limit=1000)
                     seen += len(page.items)
@@ -53,7 +53,7 @@ async def _measured(folder: str | None, count: int, repeats: int) -> dict[str, f
                     if not page.more:
                         break
                     cursor = page.cursor
-                ours.append(now() - begun)
+                ours.append(computed() - begun)
                 assert seen == count + 1, seen
                 grown = max(grown, rss_mb() - early)
     return {"plain_ms": median_ms(plain), "actum_ms": median_ms(ours), "grown_mb": round(grown, 1), "records": count}

@@ -25,7 +25,7 @@ from actum import now as instant
 from actum.records.kinds import MessagesAppended
 from bench import raw
 from bench.actum_parts import SESSION, payload, record, started
-from bench.measure import median_ms, now, place, size_of, tell
+from bench.measure import computed, median_ms, now, place, size_of, tell
 
 _BATCH = 500
 
@@ -58,19 +58,20 @@ def _payload_bytes(path: Path) -> int:
     return int(total)
 
 
-async def _read(path: Path, run_id: str, messages: int, repeats: int) -> tuple[list[float], list[float]]:
-    """The seconds of each plain reading and of each of ours, in turns."""
+async def _read(path: Path, run_id: str, messages: int, repeats: int) -> tuple[list[float], ...]:
+    """The computed seconds of each plain reading and of each of ours, in turns; and how long ours took."""
     decode = msgspec.json.Decoder(MessagesAppended).decode
     statement = "SELECT payload FROM records WHERE type = 7 ORDER BY scope, position"
-    plain, ours = [], []
+    plain, ours, waited = [], [], []
     async with open_store(f"sqlite:///{path}") as store:
         for _ in range(repeats):
             plain.append(raw.fetched(path, statement, decode))
-            begun = now()
+            begun, since = computed(), now()
             read = await build_messages_from_run_log(store, run_id)
-            ours.append(now() - begun)
+            ours.append(computed() - begun)
+            waited.append(now() - since)
             assert len(read) == messages, len(read)
-    return plain, ours
+    return plain, ours, waited
 
 
 async def _measured(folder: str | None, runs: int, messages: int, repeats: int) -> dict[str, float]:
@@ -79,10 +80,11 @@ async def _measured(folder: str | None, runs: int, messages: int, repeats: int) 
         async with open_store(f"sqlite:///{path}") as store:
             last = await _filled(store, runs, messages)
         size, payloads = size_of(path), _payload_bytes(path)
-        plain, ours = await _read(path, last, messages, repeats)
+        plain, ours, waited = await _read(path, last, messages, repeats)
     return {
         "plain_ms": median_ms(plain),
         "actum_ms": median_ms(ours),
+        "waited_ms": median_ms(waited),
         "file_bytes": size,
         "payload_bytes": payloads,
         "runs": runs,

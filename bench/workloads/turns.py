@@ -14,7 +14,7 @@ from actum import Agent, Host, KeepNewestTurns, tool
 from actum.records.kinds import MessagesAppended
 from bench.actum_parts import SESSION, FakeModel
 from bench.content import result, user_text
-from bench.measure import around, now, place, tell
+from bench.measure import around, computed, now, place, tell
 from bench.raw import fetched
 
 
@@ -33,20 +33,21 @@ class Answers:
         return found
 
 
-async def turns(path: Path, count: int, window: int | None) -> list[float]:
-    """The seconds of each turn."""
+async def turns(path: Path, count: int, window: int | None) -> tuple[list[float], list[float]]:
+    """The seconds of each turn, and those of them that were computed."""
     history = KeepNewestTurns(window) if window else None
     agent = Agent("agent", model=FakeModel(), instructions="Be brief.", tools=[Answers.search], history=history)
-    took = []
+    took, work = [], []
     async with Host.open(f"sqlite:///{path}", agents=[agent]) as host:
         await host.create_session(SESSION)
         for turn in range(count):
             Answers.turn = turn
-            begun = now()
+            begun, since = now(), computed()
             out = await host.run(agent, user_text(turn), session_id=SESSION)
             took.append(now() - begun)
+            work.append(computed() - since)
             assert out.status == "completed", out
-    return took
+    return took, work
 
 
 def floor(path: Path, repeats: int = 7) -> float:
@@ -64,7 +65,7 @@ def main() -> None:
     options.add_argument("--folder")
     given = options.parse_args()
     with place(given.folder) as folder:
-        took = asyncio.run(turns(folder / "turns.db", given.turns, given.window))
+        took, work = asyncio.run(turns(folder / "turns.db", given.turns, given.window))
         least = floor(folder / "turns.db")
     late = given.turns - 25
     tell(
@@ -72,7 +73,8 @@ def main() -> None:
         late_ms=round(around(took, late) * 1e3, 3),
         mean_ms=round(sum(took) / len(took) * 1e3, 3),
         floor_ms=round(least * 1e3, 3),
-        growth_ms=round((around(took, late) - around(took, 10, 5)) * 1e3, 3),
+        early_computed_ms=round(around(work, 10, 5) * 1e3, 3),
+        late_computed_ms=round(around(work, late) * 1e3, 3),
         turns=given.turns,
     )
 
