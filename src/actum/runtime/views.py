@@ -43,7 +43,6 @@ class Views:
             refuse_findings(scan(messages, judged))
             return messages
         messages = (*await self.histories.read(here.run.history, policy.turns), *own)
-        validate_planner_transcript(messages)
         return _lawful((await policy.view(messages, Past(models=self.models))).messages)
 
     async def _over_all(self, policy: HistoryPolicy, here: OpenRun, step: int) -> tuple[Message, ...]:

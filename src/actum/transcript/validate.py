@@ -6,11 +6,14 @@ the other functions here and in `delta` only choose what they do with the findin
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 from actum.base.errors import Finding, TranscriptError
 from actum.messages.message import Message, Role
 from actum.messages.parts import ThinkingPart, ToolResultPart, ToolUsePart
+
+# The parts that may stand only in messages of some role.
+_PLACED: Final = frozenset({ToolUsePart, ToolResultPart, ThinkingPart})
 
 
 def validate_planner_transcript(messages: Sequence[Message]) -> None:
@@ -67,9 +70,13 @@ def scan(messages: Sequence[Message], start: int = 0, *, may_end_open: bool = Fa
     findings: list[Finding] = []
     group: list[tuple[int, Message]] = []
     leading = start == 0 or messages[start - 1].role is Role.SYSTEM
+    # Long transcripts are judged before each model call: what has nothing to be judged is passed quickly.
+    asked = False
     for index in range(start, len(messages)):
         message = messages[index]
-        findings += _misplaced_parts(index, message)
+        kinds = {type(part) for part in message.parts}
+        if not kinds or not kinds.isdisjoint(_PLACED):
+            findings += _misplaced_parts(index, message)
         match message.role:
             case Role.SYSTEM:
                 if not leading:
@@ -77,10 +84,12 @@ def scan(messages: Sequence[Message], start: int = 0, *, may_end_open: bool = Fa
             case Role.ASSISTANT:
                 leading = False
                 group.append((index, message))
+                asked = asked or ToolUsePart in kinds
             case Role.USER:
                 leading = False
-                findings += _answered(group, index, message)
-                group = []
+                if asked or ToolResultPart in kinds:
+                    findings += _answered(group, index, message)
+                group, asked = [], False
             case _:
                 assert_never(message.role)
     findings += _group_flaws(group)
