@@ -11,6 +11,9 @@ from typer.testing import CliRunner, Result
 
 from actum import __version__
 from actum.cli.main import app
+from actum.memory.entries import MemoryEntry, MemoryScope
+from actum.memory.events import EventType, MemoryEvent
+from actum.memory.opening import open_memory
 from actum.messages.message import assistant
 from actum.storage.opening import open_store
 from actum.testing import samples
@@ -47,6 +50,19 @@ async def fill(url: str) -> None:
         await store.start_root_run(samples.root(LONG, "talk", seconds=4))
         lone = (await store.start_one_shot_run(samples.one_shot("lone"))).run
         await store.record_run_terminal(samples.completed(lone))
+
+
+async def remember(url: str) -> None:
+    note = MemoryEvent(event_id="n", type=EventType.PLANNER_NOTE, at=samples.at(3), note="noted")
+    async with open_memory(url) as memory:
+        await memory.entries.store(MemoryEntry.for_session("quiet", key="k", value=1))
+        await memory.events.append_events(None, "agent", "lone", [note])
+
+
+async def remembered(url: str) -> int:
+    async with open_memory(url) as memory:
+        entry = await memory.entries.get(MemoryScope.SESSION, "quiet", "k")
+        return (entry is not None) + len((await memory.events.load_run("agent", "lone")).events)
 
 
 def actum(*arguments: str, answer: str | None = None) -> Result:
@@ -180,6 +196,13 @@ class TestChanging:
         purged = document("purge", "quiet", "--yes", "--store", filled)
         assert purged == {"purged": {"session_id": "quiet", "run_id": None}}
         assert actum("runs", "quiet", "--store", filled).exit_code == 3
+
+    def test_purge_takes_along_what_the_product_remembers(self, filled: str) -> None:
+        asyncio.run(remember(filled))
+        assert asyncio.run(remembered(filled)) == 2
+        assert actum("purge", "quiet", "--yes", "--store", filled).exit_code == 0
+        assert actum("purge", "--one-shot", "lone", "--yes", "--store", filled).exit_code == 0
+        assert asyncio.run(remembered(filled)) == 0
 
     def test_a_session_with_a_running_run_is_not_purged(self, filled: str) -> None:
         assert actum("end", "talk", "--store", filled).exit_code == 0

@@ -6,7 +6,7 @@ from rich.text import Text
 from actum.cli.documents import document, say
 from actum.cli.exits import REFUSED
 from actum.cli.show import one_of
-from actum.cli.store import opened
+from actum.cli.store import memory_beside, opened
 from actum.cli.text import console, plain
 from actum.host.host import Host
 from actum.lifecycle.states import RunStatus
@@ -42,14 +42,14 @@ async def purge_data(
     """Erases a session, or a tree of runs without one, after asking. The exit code when nobody confirmed it."""
     one_of("SESSION_ID or --one-shot", session_id, one_shot)
     what = f"session {session_id}" if session_id is not None else f"the tree of run {one_shot}"
-    async with opened(url) as store, Host.open(store) as host:
+    async with opened(url) as store, memory_beside(url) as memory, Host.open(store, memory=memory) as host:
         if not yes and not _confirmed(what):
             typer.echo("nothing was purged", err=True)
             return REFUSED
         if session_id is not None:
             await host.purge_session(session_id)
         else:
-            await store.purge_one_shot(one_shot or "")
+            await host.purge_one_shot(one_shot or "")
     if as_json:
         say({"purged": {"session_id": session_id, "run_id": one_shot}})
     else:

@@ -7,6 +7,7 @@ from typing import Final
 
 from actum.base.errors import NotAStore
 from actum.cli.options import DEFAULT_STORE
+from actum.memory.opening import Memory, open_memory
 from actum.storage.contract import OwnedStore
 from actum.storage.opening import open_store
 
@@ -20,6 +21,13 @@ async def opened(url: str | None) -> AsyncIterator[OwnedStore]:
     _present(url)
     async with open_store(url) as store:
         yield store
+
+
+@asynccontextmanager
+async def memory_beside(url: str | None) -> AsyncIterator[Memory]:
+    """The product's memory in the same place as the store, which is where a host that opens a URL keeps it."""
+    async with open_memory(DEFAULT_STORE if url is None else url) as memory:
+        yield memory
 
 
 def _present(url: str) -> None:

@@ -1,43 +1,102 @@
-"""Erasure: every copy of a session's data that this host keeps goes, in the store and in memory."""
+"""Erasure: every copy of a session's data that this host keeps goes, in the store and in memory.
+
+Memory goes first, so that a purge that broke off is resumed by repeating it, and no late delivery brings anything back.
+Nothing goes where the purge would be refused: what is judged here is final, for an ended session starts no run, nor
+does a tree whose runs have all ended.
+"""
 
 from typing import get_args
 
 from actum.base.checks import refuse
-from actum.base.errors import SessionActive, SessionBusy, SessionPurged
-from actum.host.memories import AfterPurge, forget_session
+from actum.base.errors import RunBusy, RunPurged, SessionActive, SessionBusy, SessionPurged
+from actum.host.memories import AfterPurge
+from actum.host.opened import Opened
 from actum.lifecycle.states import RunStatus, SessionStatus
 from actum.memory.opening import Memory
-from actum.runtime.runtime import Runtime
+from actum.records.types import RecordType
 from actum.storage.contract import OwnedStore
-from actum.stream.hub import Hub
 
 
-async def purge(
-    store: OwnedStore, runtime: Runtime, hub: Hub, memory: Memory | None, session_id: str, mode: AfterPurge
-) -> None:
+async def purge_session(here: Opened, session_id: str, mode: AfterPurge) -> None:
     """Erases an ended session without running runs. Raises SessionActive, SessionBusy; again is a success.
 
-    With `erase` the product's memory of the session goes first, so that a purge that broke off is resumed by repeating
-    it. Whoever watches the session hears SessionPurged.
+    Whoever watches the session hears SessionPurged.
     """
+    if not _erases(mode):
+        await _bring_up(here, session_id=session_id)
+    elif here.memory is not None:
+        await _forget_session(here.store, here.memory, session_id)
+    await here.store.purge_session(session_id)
+    here.runtime.forget_histories()
+    here.hub.wake_session(session_id)
+
+
+async def purge_one_shot(here: Opened, run_id: str, mode: AfterPurge) -> None:
+    """Erases the one-shot tree of this root. Raises RunBusy while a run of it is running; again is a success."""
+    if not _erases(mode):
+        await _bring_up(here, root_run_id=run_id)
+    elif here.memory is not None:
+        await _forget_one_shot(here.store, here.memory, run_id)
+    await here.store.purge_one_shot(run_id)
+    here.runtime.forget_histories()
+
+
+def _erases(mode: AfterPurge) -> bool:
     if mode not in get_args(AfterPurge):
         raise refuse("memory", mode, "is 'erase' or 'keep'")
-    if memory is not None and mode == "erase":
-        await _forget(store, memory, session_id)
-    await store.purge_session(session_id)
-    runtime.forget_histories()
-    hub.wake_session(session_id)
+    return mode == "erase"
 
 
-async def _forget(store: OwnedStore, memory: Memory, session_id: str) -> None:
-    """Forgets what is remembered of a session that may be purged: nothing goes where the purge would be refused."""
+async def _bring_up(here: Opened, *, session_id: str | None = None, root_run_id: str | None = None) -> None:
+    """Delivers to the event history what is to be kept there. Raises what kept this scope from being delivered."""
+    if here.projection is None:
+        return
+    for each in (await here.projection.deliver()).failed:
+        if (each.scope.session_id, each.scope.root_run_id) == (session_id, root_run_id):
+            raise each.error
+
+
+async def _forget_session(store: OwnedStore, memory: Memory, session_id: str) -> None:
     try:
         session = await store.load_session(session_id)
     except SessionPurged:
-        return
-    if session.status is not SessionStatus.ENDED:
-        raise SessionActive(session_id=session_id)
-    running = await store.list_runs(session_id, statuses=[RunStatus.RUNNING], limit=1)
-    if running.items:
-        raise SessionBusy(session_id=session_id, run_id=running.items[0].run_id)
-    await forget_session(store, memory, session_id)
+        # Purged before, perhaps with its memory kept. Whose it was is known no more; without tenants it was nobody's.
+        tenant = None
+    else:
+        if session.status is not SessionStatus.ENDED:
+            raise SessionActive(session_id=session_id)
+        running = await store.list_runs(session_id, statuses=[RunStatus.RUNNING], limit=1)
+        if running.items:
+            raise SessionBusy(session_id=session_id, run_id=running.items[0].run_id)
+        tenant = session.tenant
+    await memory.events.forget(session_id, tenant=tenant)
+    await memory.entries.forget(session_id, tenant=tenant)
+
+
+async def _forget_one_shot(store: OwnedStore, memory: Memory, run_id: str) -> None:
+    try:
+        root = await store.load_run(run_id)
+    except RunPurged:
+        tenant = None
+    else:
+        await _require_ended(store, run_id)
+        tenant = root.tenant
+    await memory.events.forget_one_shot(run_id, tenant=tenant)
+
+
+async def _require_ended(store: OwnedStore, root_run_id: str) -> None:
+    """Refuses a tree in which a run has started and not ended."""
+    running: dict[str, None] = {}
+    cursor, more = None, True
+    while more:
+        page = await store.list_scope_records(
+            root_run_id, cursor=cursor, types=[RecordType.RUN_STARTED, RecordType.RUN_COMPLETED]
+        )
+        for record in page.items:
+            if record.type == RecordType.RUN_STARTED:
+                running[record.run_id] = None
+            else:
+                running.pop(record.run_id, None)
+        cursor, more = page.cursor, page.more
+    if running:
+        raise RunBusy(run_id=next(iter(running)))

@@ -12,9 +12,9 @@ from actum.base.limits import PAGE_ITEMS_DEFAULT
 from actum.engines.contract import Engine
 from actum.engines.local import LocalEngine
 from actum.host.conversations import asked, end, next_turn
-from actum.host.erasure import purge
+from actum.host.erasure import purge_one_shot, purge_session
 from actum.host.forks import fork
-from actum.host.memories import AfterPurge, required, view_of_session
+from actum.host.memories import AfterPurge, placed, required, view_of_session
 from actum.host.opened import Opened, Wiring
 from actum.host.streams import Wait, run_source, run_stream, session_source
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus
@@ -167,10 +167,17 @@ class Host:
     async def purge_session(self, session_id: str, *, memory: AfterPurge = "erase") -> None:
         """Erases an ended session for ever, and with `erase` first what the product remembers of it.
 
-        Repeat it when it broke off. Raises SessionActive, and SessionBusy while a run of it is running.
+        With `keep` the event history is brought up before, where this host keeps one. Repeat it when it broke off.
+        Raises SessionActive, and SessionBusy while a run of it is running.
         """
-        here = self._here
-        await purge(here.store, here.runtime, here.hub, here.memory, session_id, memory)
+        await purge_session(self._here, session_id, memory)
+
+    async def purge_one_shot(self, run_id: str, *, memory: AfterPurge = "erase") -> None:
+        """Erases a run without a session, with its children, for ever; `run_id` is the root of the tree.
+
+        Repeat it when it broke off. Raises RunNotFound, RunBusy while a run of it is running, InvalidValue for no root.
+        """
+        await purge_one_shot(self._here, run_id, memory)
 
     # Memory
 
@@ -180,8 +187,12 @@ class Host:
         return required(self._here.memory)
 
     async def store_memory(self, entry: MemoryEntry, *, expected: int | None = None) -> StoredEntry:
-        """Stores an entry of long-term memory. Raises what `EntryStore.store` raises."""
-        return await self.memory.entries.store(entry, expected=expected)
+        """Stores an entry of long-term memory. One of a session gets the session's tenant.
+
+        Raises what `EntryStore.store` raises, and SessionNotFound for the scope of a session that is not here.
+        """
+        entries = self.memory.entries
+        return await entries.store(await placed(self.store, entry), expected=expected)
 
     async def get_memory(
         self, key: str, session_id: str, *, user_id: str | None = None, agent_id: str | None = None

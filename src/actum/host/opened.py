@@ -67,6 +67,9 @@ class Wiring:
             memory = await stack.enter_async_context(memory_of(where, self.memory, self.embedder, self.clock))
             hub = Hub()
             projection = Projection(store, required(memory), self.wait) if self.event_history else None
+            if projection is not None:
+                # Before the runtime, so that it ends after it: the last records are delivered too.
+                await stack.enter_async_context(projection.running())
 
             def stored(run_id: str, session_id: str | None) -> None:
                 hub.wake(run_id, session_id)
@@ -90,23 +93,8 @@ class Wiring:
             stack.push_async_callback(runtime.close)
             for agent in self.agents:
                 runtime.register(agent)
-            if projection is not None:
-                await stack.enter_async_context(_delivering(projection))
             await runtime.recover()
             stack.callback(
                 hub.close, StoreUnavailable(reason="this host was closed; go on from the last id in another")
             )
             yield Opened(store, runtime, hub, memory, projection, asyncio.get_running_loop())
-
-
-@asynccontextmanager
-async def _delivering(projection: Projection) -> AsyncIterator[None]:
-    """Delivers to the event history meanwhile, and once more at the end for what came last."""
-    await projection.deliver()
-    task = asyncio.create_task(projection.run(), name="actum event history")
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await projection.deliver()

@@ -76,11 +76,15 @@ class Failed:
 
 @dataclass(frozen=True)
 class Delivered:
-    """What one call delivered: scopes brought to their end, events that were new, and scopes that failed."""
+    """What one call delivered: scopes brought to their end, events that were new, and scopes that failed.
+
+    `more` says that as many scopes were behind as were asked for, so that there may be others.
+    """
 
     scopes: int = 0
     events: int = 0
     failed: tuple[Failed, ...] = ()
+    more: bool = False
 
 
 @dataclass
@@ -103,7 +107,8 @@ async def deliver_events(
     """
     scopes = events = 0
     failed = []
-    for scope in await log.scopes_behind(consumer, limit):
+    behind = await log.scopes_behind(consumer, limit)
+    for scope in behind:
         try:
             events += await _deliver(log, memory, consumer, scope)
             scopes += 1
@@ -111,7 +116,7 @@ async def deliver_events(
             continue  # purged while it was read: nothing is left to deliver, and nothing to come back to
         except ActumError as error:
             failed.append(Failed(scope, error))
-    return Delivered(scopes, events, tuple(failed))
+    return Delivered(scopes, events, tuple(failed), more=len(behind) == limit)
 
 
 async def _deliver(log: RunLog, memory: MemoryStore, consumer: str, scope: ScopeBehind) -> int:

@@ -1,10 +1,12 @@
 """Memory as one run sees it: the scopes that are its own, from the narrowest outwards."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from actum.base.checks import refuse
+from actum.base.checks import identifier, refuse
+from actum.base.errors import InvalidValue
 from actum.base.value import Json
 from actum.memory.contract import FOUND_DEFAULT, EntryStore
 from actum.memory.entries import (
@@ -101,3 +103,15 @@ class MemoryView:
         if found is None:
             raise refuse("scope", scope, "is one of the scopes of this run")
         return found
+
+
+def user_of(metadata: Mapping[str, str]) -> str | None:
+    """The user of a session with this metadata: its `user_id`; None when that is no identifier.
+
+    Metadata is free text, so a blank or an overlong one is no error of the run that comes across it: there is then no
+    user, and no user's memory.
+    """
+    try:
+        return identifier("user_id", metadata.get("user_id"))
+    except InvalidValue:
+        return None

@@ -17,7 +17,7 @@ from actum.loop.limits import terms_option
 from actum.loop.world import Opening, RunRequest
 from actum.memory.contract import EntryStore
 from actum.memory.entries import EntrySource
-from actum.memory.view import MemoryView
+from actum.memory.view import MemoryView, user_of
 from actum.messages.message import Message, Role
 from actum.model.client import ModelClient
 from actum.planning.policy import PolicyHook, RunPolicy, ToolRestriction
@@ -325,7 +325,7 @@ class Runtime:
         return MemoryView.of(
             self.entries,
             session_id=run.session_id,
-            user_id=metadata.get("user_id") or None,
+            user_id=user_of(metadata),
             agent_id=run.agent_id,
             tenant=run.tenant,
             source=EntrySource(run_id=run.run_id),
