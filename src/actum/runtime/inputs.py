@@ -98,7 +98,7 @@ class Inputs:
         """
         root = await self._root(run_id)
         while True:
-            before = await self._newest(root)
+            before = await self._newest(root.chain_id)
             digest = hashlib.sha256(dump_json(["withdraw", root.chain_id, reason])).hexdigest()
             name = _continuation_id(root.chain_id, digest)
             if await stored_digest(self.store, name) == digest:
@@ -142,7 +142,7 @@ class Inputs:
 
     async def _judged(self, prepared: PreparedRun) -> Run:
         """The newest run of the chain, which takes these answers."""
-        newest = await self._newest(await self.store.load_run(prepared.chain_id))
+        newest = await self._newest(prepared.chain_id)
         if (newest.session_id, newest.agent_id) != (prepared.session_id, prepared.agent_id):
             raise refuse("prepared", prepared.run_id, "is of the chain's own session and agent")
         await self._active(newest)
@@ -161,8 +161,9 @@ class Inputs:
             run = await self.store.load_run(run.parent_run_id)
         return run
 
-    async def _newest(self, run: Run) -> Run:
-        """The newest run of the chain, once it does not run any more."""
+    async def _newest(self, chain_id: str) -> Run:
+        """The newest run of the chain, read anew, once it does not run any more."""
+        run = await self.store.load_run(chain_id)
         while True:
             if run.status is RunStatus.RUNNING:
                 await self.engine.wait(run.run_id)
