@@ -14,7 +14,7 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.plan import LACKS, PEERS, WORKLOADS, Workload
@@ -23,6 +23,7 @@ _HERE = Path(__file__).parent
 _BARE = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
 
 Lines = dict[tuple[str, str], list[dict[str, float]]]
+Command = tuple[Workload, str, tuple[str | Path, Sequence[str]]]
 
 
 def _environment() -> dict[str, str]:
@@ -69,18 +70,27 @@ def _bare_rss_mb() -> float:
     return float(done.stdout)
 
 
-def _measure(workloads: Sequence[Workload], repeats: int, *, peers: bool, smoke: bool) -> Lines:
+def _commands(workloads: Sequence[Workload], *, peers: bool, smoke: bool) -> Iterator[Command]:
+    """Workload, who, and what is to be run, in the order of one round."""
+    for each in workloads:
+        yield each, "actum", (sys.executable, each.smoke if smoke else each.command)
+        for peer, variants in PEERS.items() if peers and each.peers else ():
+            for variant in variants if each.name not in LACKS.get(peer, ()) else ():
+                arguments = (f"bench.peers.{peer}", *each.peers, "--variant", variant)
+                yield each, f"{peer} {variant}", (_python_of(peer), arguments)
+
+
+def _measure(commands: Sequence[Command], repeats: int, kept: Path | None) -> Lines:
+    """The lines of all commands, round after round; each is kept as soon as it is there."""
     lines: Lines = {}
     bare = _bare_rss_mb()
     for _ in range(repeats):
-        for each in workloads:
-            ours = _line(sys.executable, each.smoke if smoke else each.command)
-            lines.setdefault((each.name, "actum"), []).append({**ours, "bare_rss_mb": bare})
-            for peer, variants in PEERS.items() if peers and each.peers else ():
-                for variant in variants if each.name not in LACKS.get(peer, ()) else ():
-                    arguments = (f"bench.peers.{peer}", *each.peers, "--variant", variant)
-                    found = _line(_python_of(peer), arguments)
-                    lines.setdefault((each.name, f"{peer} {variant}"), []).append(found)
+        for each, who, (python, arguments) in commands:
+            line = {**_line(python, arguments), "bare_rss_mb": bare}
+            lines.setdefault((each.name, who), []).append(line)
+            if kept is not None:
+                with kept.open("a") as file:
+                    file.write(json.dumps({"workload": each.name, "who": who, **line}) + "\n")
     return lines
 
 
@@ -127,11 +137,8 @@ def main() -> None:
     if not chosen:
         sys.exit(f"no workload begins so; there are: {', '.join(each.name for each in WORKLOADS)}")
     peers = not (given.no_peers or given.smoke)
-    lines = _measure(chosen, 1 if given.smoke else given.repeats, peers=peers, smoke=given.smoke)
-    if given.lines is not None:
-        with given.lines.open("a") as file:
-            for (name, who), found in lines.items():
-                file.writelines(json.dumps({"workload": name, "who": who, **line}) + "\n" for line in found)
+    commands = list(_commands(chosen, peers=peers, smoke=given.smoke))
+    lines = _measure(commands, 1 if given.smoke else given.repeats, given.lines)
     print("\n".join(_bars(chosen, lines)))
     if given.smoke:
         print("\nSo few rounds measure nothing; this only shows that every workload runs.")

@@ -2,11 +2,11 @@
 
 import time
 
-_BEGUN = time.perf_counter()
+_BEGUN, _SINCE = time.perf_counter(), time.process_time()
 
 import actum  # noqa: E402, F401 - the import is what is measured
 
-_IMPORTED = time.perf_counter()
+_IMPORTED = time.process_time()
 
 import asyncio  # noqa: E402 - as above
 import sys  # noqa: E402 - as above
@@ -29,12 +29,13 @@ def main() -> None:
     """Prints milliseconds for the import, and for import and run together, and the memory."""
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as folder:
         asyncio.run(_run(f"{folder}/actum.db"))
-    ended = time.perf_counter()
+    ended, computed = time.perf_counter(), time.process_time()
 
     from bench.measure import rss_mb, tell  # noqa: PLC0415 - the figures must not contain it
 
     tell(
-        import_ms=round((_IMPORTED - _BEGUN) * 1e3, 2),
+        import_computed_ms=round((_IMPORTED - _SINCE) * 1e3, 2),
+        first_run_computed_ms=round((computed - _SINCE) * 1e3, 2),
         first_run_ms=round((ended - _BEGUN) * 1e3, 2),
         rss_mb=rss_mb(),
     )
