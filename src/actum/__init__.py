@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 # The public names by the file that defines them, lowest floor first.
 _ROOMS: Final = {
-    "actum.base.clock": "now",
+    "actum.base.clock": "Clock now",
     "actum.base.errors": (
         "AccessDenied ActumError AlreadyAnswered AnswerError AnswerRefused ApprovalExpired "
         "CancellationConflict CancellationRequested Conflict ContinuationRefused ContractError "
@@ -58,7 +58,10 @@ _ROOMS: Final = {
     "actum.model.client": "ModelClient",
     "actum.model.projection": "Fate Projection ProjectionReport",
     "actum.model.request": "ModelRequest ModelSettings OutputSchema ToolChoice",
-    "actum.model.response": "ModelResponse StopReason Usage",
+    "actum.model.response": (
+        "Chunk CitationDelta ModelResponse RefusalDelta ResponseStarted StopChunk StopReason TextDelta "
+        "ThinkingDelta ToolUseDelta Usage UsageChunk"
+    ),
     "actum.model.wrap": "RetryingModel",
     "actum.stream.events": (
         "AssistantDelta AssistantTurn ChildRunLinkedEvent InputAnsweredEvent InputRequestedEvent "
@@ -76,7 +79,9 @@ _ROOMS: Final = {
     "actum.memory.view": "MemoryView",
     "actum.planning.history": "CompressHistory HistoryPolicy KeepNewestTurns Past Summary View",
     "actum.planning.model_planner": "ModelPlanner",
-    "actum.planning.planner": "AwaitInput ModelUsage PlanInput PlanResult PlanResumeInput Planner RunInfo Unfinished",
+    "actum.planning.planner": (
+        "AwaitInput ModelUsage PlanInput PlanResult PlanResumeInput Planner Question RunInfo Unfinished"
+    ),
     "actum.planning.policy": (
         "FixedCall Limit OnLimit PolicyHook PolicyInput RunPolicy Terms Tightening ToolRestriction"
     ),
@@ -87,13 +92,16 @@ _ROOMS: Final = {
     "actum.providers.accept": "would_accept",
     "actum.providers.pick": "pick",
     "actum.runtime.agent": "Agent",
+    "actum.runtime.consent": "CallInQuestion ConfirmRule",
+    "actum.runtime.given": "Approval PendingInput PreparedRun",
     "actum.runtime.output": "RunOutput",
     "actum.runtime.runtime": "AgentClient RunHandle Runtime",
+    "actum.runtime.snapshots": "CallSnapshot PromptRef RunSnapshot TurnSnapshot",
     "actum.runtime.transcripts": "build_messages_from_run_log",
     "actum.runtime.typed": "complete",
     "actum.host.host": "Host",
     "actum.host.verify": "verify",
-    "actum.host.verify_report": "Damage Report",
+    "actum.host.verify_report": "Check Damage Report",
 }
 
 _EXPORTS: Final[dict[str, str]] = {name: room for room, names in _ROOMS.items() for name in names.split()}

@@ -1,3 +1,4 @@
+from actum.base.clock import Clock as Clock
 from actum.base.clock import now as now
 from actum.base.errors import (
     AccessDenied as AccessDenied,
@@ -165,6 +166,7 @@ from actum.engines.contract import (
 from actum.engines.local import LocalEngine as LocalEngine
 from actum.host.host import Host as Host
 from actum.host.verify import verify as verify
+from actum.host.verify_report import Check as Check
 from actum.host.verify_report import (
     Damage as Damage,
 )
@@ -368,15 +370,24 @@ from actum.model.request import (
 from actum.model.request import (
     ToolChoice as ToolChoice,
 )
+from actum.model.response import Chunk as Chunk
+from actum.model.response import CitationDelta as CitationDelta
 from actum.model.response import (
     ModelResponse as ModelResponse,
 )
+from actum.model.response import RefusalDelta as RefusalDelta
+from actum.model.response import ResponseStarted as ResponseStarted
+from actum.model.response import StopChunk as StopChunk
 from actum.model.response import (
     StopReason as StopReason,
 )
+from actum.model.response import TextDelta as TextDelta
+from actum.model.response import ThinkingDelta as ThinkingDelta
+from actum.model.response import ToolUseDelta as ToolUseDelta
 from actum.model.response import (
     Usage as Usage,
 )
+from actum.model.response import UsageChunk as UsageChunk
 from actum.model.wrap import RetryingModel as RetryingModel
 from actum.planning.history import (
     CompressHistory as CompressHistory,
@@ -415,6 +426,7 @@ from actum.planning.planner import (
 from actum.planning.planner import (
     PlanResumeInput as PlanResumeInput,
 )
+from actum.planning.planner import Question as Question
 from actum.planning.planner import (
     RunInfo as RunInfo,
 )
@@ -583,6 +595,21 @@ from actum.records.types import (
     RecordType as RecordType,
 )
 from actum.runtime.agent import Agent as Agent
+from actum.runtime.consent import (
+    CallInQuestion as CallInQuestion,
+)
+from actum.runtime.consent import (
+    ConfirmRule as ConfirmRule,
+)
+from actum.runtime.given import (
+    Approval as Approval,
+)
+from actum.runtime.given import (
+    PendingInput as PendingInput,
+)
+from actum.runtime.given import (
+    PreparedRun as PreparedRun,
+)
 from actum.runtime.output import RunOutput as RunOutput
 from actum.runtime.runtime import (
     AgentClient as AgentClient,
@@ -593,6 +620,10 @@ from actum.runtime.runtime import (
 from actum.runtime.runtime import (
     Runtime as Runtime,
 )
+from actum.runtime.snapshots import CallSnapshot as CallSnapshot
+from actum.runtime.snapshots import PromptRef as PromptRef
+from actum.runtime.snapshots import RunSnapshot as RunSnapshot
+from actum.runtime.snapshots import TurnSnapshot as TurnSnapshot
 from actum.runtime.transcripts import build_messages_from_run_log as build_messages_from_run_log
 from actum.runtime.typed import complete as complete
 from actum.storage.contract import (

@@ -115,6 +115,7 @@ class StopChunk(Value, tag_field="type", tag="stop"):
     provider_stop: str | None = None
 
 
+# A piece of a streamed answer: ResponseStarted comes first, then what was said in its order, StopChunk at the end.
 Chunk: TypeAlias = (
     ResponseStarted | TextDelta | CitationDelta | ThinkingDelta | ToolUseDelta | RefusalDelta | UsageChunk | StopChunk
 )
