@@ -1,7 +1,5 @@
 """A child that waits for a person makes its parents wait; the answer goes through the root to the same tool call."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from actum.base.errors import AlreadyAnswered
@@ -16,9 +14,9 @@ from actum.runtime.given import PendingInput
 from actum.runtime.inherit import load_checkpoint
 from actum.storage.contract import OwnedStore
 from actum.storage.memory import MemoryBackend
-from actum.transcript.validate import validate_planner_transcript
-from tests.support.runlogs import log_of, never_poisoned
+from tests.support.runlogs import log_of
 from tests.support.scenario import RUN, SESSION, Cast, Worker, asks, begun, onward, playing, uses
+from tests.support.trees import lawful
 
 CHILD = child_run_id(RUN, "sub")
 GO = [user("go")]
@@ -32,21 +30,6 @@ async def store() -> OwnedStore:
 def careful(agent_id: str = "sub") -> Cast:
     """Edits once a person has agreed, then says what came of it."""
     return Cast(onward(uses("edit"), f"{agent_id} is done"), agent_id=agent_id).returns("edit", "edited", confirm=True)
-
-
-async def runs_of(store: OwnedStore) -> AsyncIterator[str]:
-    for run in (await store.list_runs(SESSION, limit=1000)).items:
-        yield run.run_id
-
-
-async def lawful(store: OwnedStore) -> None:
-    """No log of the session is poisoned at any prefix, and no run is left running."""
-    async for run_id in runs_of(store):
-        log = await log_of(store, run_id)
-        never_poisoned(log)
-        assert log.run.status is not RunStatus.RUNNING
-        if log.run.status is not RunStatus.SUSPENDED:
-            validate_planner_transcript(log.messages)
 
 
 async def waiting(worker: Worker) -> tuple[PendingInput, ...]:
