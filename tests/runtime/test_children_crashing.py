@@ -65,7 +65,7 @@ async def test_a_death_at_any_call_changes_nothing_but_what_is_unknown(*, after:
         assert results["middle"] == "it was seen"
         await ran_at_most_once(store, root, sub, deep)
         assert sub.ran["edit"] <= 1
-    assert died_at > 60  # noqa: PLR2004 - so many calls at least does the story make
+    assert died_at > 60
 
 
 async def test_two_workers_at_one_tree_tell_one_story() -> None:
