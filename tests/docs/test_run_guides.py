@@ -1,4 +1,4 @@
-"""The examples of the pages about policies, history and prompts run, in their order, and print what they say."""
+"""The examples of the pages about runs run, in their order, and print what they say."""
 
 import ast
 import inspect
@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.project import ROOT, text_of
 
-PAGES = ["policies.md", "history.md", "prompts.md"]
+PAGES = ["policies.md", "history.md", "prompts.md", "suspending.md", "approving.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", re.MULTILINE)
 

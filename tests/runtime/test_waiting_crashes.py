@@ -168,7 +168,7 @@ async def test_children_that_wait_are_answered_however_workers_die(*, after: boo
         assert chain.statuses[-1] is RunStatus.COMPLETED
         assert list(chain.results) == ["left", "right"]
         for child in cast.asked:
-            assert max(child.ran.values()) == 1
+            assert max(child.ran.values(), default=0) <= 1
 
 
 # Two who answer at once
