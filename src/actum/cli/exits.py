@@ -23,7 +23,7 @@ EXITS: Final = {
     FOUND: "problems were found in what is stored",
     USAGE: "a wrong option or value",
     NOT_FOUND: "no such session, run or record, or it was purged",
-    REFUSED: "the store's rules refuse it, or nobody confirmed it",
+    REFUSED: "the rules of the store or of a provider refuse it, or nobody confirmed it",
     UNAVAILABLE: "the store cannot be opened or read",
     INTERRUPTED: "interrupted",
 }

@@ -233,5 +233,24 @@ def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     run(lambda: show_verification(store, as_json=as_json), as_json=as_json)
 
 
+@app.command()
+def check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A transcript as JSON; - is standard input.")],
+    *,
+    provider: Annotated[
+        str, typer.Option(help="Whose rules: anthropic, bedrock, gemini, openai or openai-chat.", metavar="P")
+    ],
+    model: Annotated[str | None, typer.Option(help="The model, where a provider treats models differently.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether a provider would take a transcript.
+
+    Offline, and with all that would be said otherwise, left out or refused.
+    """
+    from actum.cli.check import check_transcript
+
+    run(lambda: check_transcript(file, provider, model, as_json=as_json), as_json=as_json)
+
+
 if __name__ == "__main__":
     main()
