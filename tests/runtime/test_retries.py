@@ -19,11 +19,13 @@ from actum.records.types import RecordType
 from actum.runtime.agent import Agent
 from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore
+from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
 from actum.testing.script import ScriptedModel
 from actum.tools.failures import ToolError
+from tests.support.frail import MortalBackend, until_dead
 from tests.support.runlogs import RunLog, failures, proven
-from tests.support.scenario import AGENT, RUN, SESSION, WATCH_S, Cast, Waits, begun, playing, uses
+from tests.support.scenario import AGENT, RUN, SESSION, WATCH_S, Cast, Waits, Worker, begun, playing, uses
 
 
 @pytest.fixture
@@ -104,6 +106,28 @@ async def test_a_run_that_is_canceled_between_two_tries_keeps_the_failure_of_the
     log = await proven(store, RUN)
     assert log.run.status is RunStatus.CANCELED
     assert failures(log) == {"c1": ToolFailureKind.UNAVAILABLE}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_wherever_a_worker_dies_between_tries_the_next_one_goes_on_trying(*, after: bool) -> None:
+    call, died = 0, True
+    while died:
+        call += 1
+        backend = MemoryBackend()
+        store = await begun(backend)
+        cast = Cast(uses("c1=a"), "done").does("a", shaky(ToolFailureKind.UNAVAILABLE, 1), idempotent=True)
+        mortal = MortalBackend(backend, dies_at=call, after=after)
+        worker = Worker(LocalStore(mortal), cast)
+        died = await until_dead(mortal, worker.play())
+        await worker.runtime.close()
+        async with playing(store, cast) as second:
+            await second.recover()
+            await second.play()
+        log = await proven(store, RUN)
+        assert failures(log) == {"c1": None}
+        assert log.messages[-1].text == "done"
+        assert 2 <= cast.ran["c1"] <= 3
+    assert call > 10
 
 
 # Stopped in the middle of an answer
