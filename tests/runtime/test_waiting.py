@@ -21,6 +21,7 @@ from actum.lifecycle.states import RunStatus, Suspension
 from actum.loop.checkpoint import read_checkpoint, suspension_of
 from actum.messages.message import user
 from actum.planning.planner import AwaitInput, PlanResult, PlanResumeInput, Question
+from actum.planning.policy import RunPolicy, ToolRestriction
 from actum.records.failures import ToolFailure, ToolFailureKind
 from actum.records.kinds import InputRequested, PendingKind, RunSuspended
 from actum.records.record import Follows, HistoryRef
@@ -488,3 +489,57 @@ async def test_an_answer_waits_for_the_run_that_goes_on_and_is_judged_by_its_end
     assert cast.ran == {"a": 1, "b": 1}
     asked_again = chain.logs[1].payloads(RecordType.INPUT_REQUESTED)
     assert [each.run_id for each in asked_again if isinstance(each, InputRequested)] == [RUN]
+
+
+async def test_the_time_in_which_a_person_thinks_counts_for_no_budget(store: OwnedStore) -> None:
+    cast = Cast(onward(uses("careful"), uses("again"), "done"))
+    cast.returns("careful", 1, confirm=True).returns("again", 2)
+    async with playing(store, cast) as worker:
+        await first_turn(worker, policy=RunPolicy(time_budget=100, max_tool_calls=2))
+        (item,) = await worker.runtime.pending(SESSION)
+        worker.clock.advance(10_000)
+        out = await worker.runtime.continue_run(RUN, {item.item_id: True}, by="ada")
+    assert out.text == "done"
+    assert cast.ran == {"careful": 1, "again": 1}
+    terms = (await load_checkpoint(store, RUN)).terms
+    assert (terms.policy.time_budget, terms.policy.max_tool_calls) == (100, 1)
+
+
+async def test_restrictions_go_on_with_the_continuation(store: OwnedStore) -> None:
+    cast = Cast(onward(uses("careful"), uses("other"), "done"))
+    cast.returns("careful", 1, confirm=True).returns("other", 2)
+    async with playing(store, cast) as worker:
+        await first_turn(worker, restrict=ToolRestriction(tools=("careful",)))
+        (item,) = await worker.runtime.pending(SESSION)
+        await worker.runtime.continue_run(RUN, {item.item_id: True}, by="ada")
+    chain = await chain_of(store, RUN)
+    assert chain.results["careful"].content == 1
+    assert chain.results["other"].content["error"] == "denied"
+    assert cast.ran == {"careful": 1}
+
+
+async def test_a_suspended_run_that_cannot_be_read_stops_its_continuation_before_it_starts(store: OwnedStore) -> None:
+    async with playing(store, Cast(onward(WHICH, "done"))) as worker:
+        await first_turn(worker)
+        (item,) = await worker.runtime.pending(SESSION)
+
+        async def damaged(run_id: str) -> Suspension:
+            return Suspension(suspension_id=f"sha256:{run_id}", data=b"{}")
+
+        worker.runtime.store.load_run_suspension = damaged  # type: ignore[method-assign]  # bytes that rotted
+        with pytest.raises(DurableDataError):
+            await worker.runtime.continue_run(RUN, {item.item_id: "x"})
+        del worker.runtime.store.load_run_suspension
+        assert (await worker.runtime.continue_run(RUN, {item.item_id: "x"})).text == "done"
+
+
+async def test_pending_is_asked_of_a_session_or_of_a_run(store: OwnedStore) -> None:
+    async with playing(store, Cast("done")) as worker:
+        with pytest.raises(InvalidValue):
+            await worker.runtime.pending()
+        with pytest.raises(InvalidValue):
+            await worker.runtime.pending(SESSION, run_id=RUN)
+        await worker.play()
+        assert await worker.runtime.pending(run_id=RUN) == ()
+        with pytest.raises(UnknownItem):
+            await worker.runtime.continue_run(RUN, {"item": 1})

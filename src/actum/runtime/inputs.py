@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from actum.base.checks import refuse
 from actum.base.clock import Clock, Ids
-from actum.base.errors import ContinuationRefused, RunConflict, SessionEnded, SuccessorConflict
+from actum.base.errors import AlreadyAnswered, ContinuationRefused, RunConflict, SessionEnded, SuccessorConflict
 from actum.base.limits import PAGE_ITEMS
 from actum.base.value import dump_json, load, load_json, replace
 from actum.engines.contract import Engine
@@ -70,15 +70,13 @@ class Inputs:
             answers=given,
             request_digest=digest,
         )
-        if not await self._started(prepared):
-            await self._judged(prepared)
+        await self._judged(prepared)
         return prepared
 
     async def start(self, prepared: PreparedRun) -> str:
         """The id of the run that goes on with these answers, started by now; the same run for the same answers."""
         self._whole(prepared)
-        while not await self._started(prepared):
-            before = await self._judged(prepared)
+        while (before := await self._judged(prepared)) is not None:
             request = await self.openings.continued(
                 before,
                 prepared.answers,
@@ -140,8 +138,19 @@ class Inputs:
             raise RunConflict(run_id=prepared.run_id, field="request")
         return stored is not None
 
-    async def _judged(self, prepared: PreparedRun) -> Run:
-        """The newest run of the chain, which takes these answers."""
+    async def _judged(self, prepared: PreparedRun) -> Run | None:
+        """The newest run of the chain, which takes these answers; None when the very same words have been taken."""
+        if await self._started(prepared):
+            return None
+        try:
+            return await self._taken_by(prepared)
+        except AlreadyAnswered:
+            # Perhaps by this same request, since the look before.
+            if await self._started(prepared):
+                return None
+            raise
+
+    async def _taken_by(self, prepared: PreparedRun) -> Run:
         newest = await self._newest(prepared.chain_id)
         if (newest.session_id, newest.agent_id) != (prepared.session_id, prepared.agent_id):
             raise refuse("prepared", prepared.run_id, "is of the chain's own session and agent")
