@@ -1,17 +1,23 @@
-"""The examples of the pages about runs run, in their order, and print what they say."""
+"""The examples of the pages about a host, its runs and its store run, in their order, and print what they say."""
 
-import ast
-import inspect
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.project import ROOT, text_of
+from tests.support.pages import blocks_of, printed_by, run_block
+from tests.support.project import ROOT
 
-PAGES = ["policies.md", "history.md", "prompts.md", "suspending.md", "approving.md", "children.md", "cancelling.md"]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", re.MULTILINE)
+PAGES = [
+    "conversations.md",
+    "suspending.md",
+    "approving.md",
+    "children.md",
+    "cancelling.md",
+    "policies.md",
+    "history.md",
+    "prompts.md",
+    "store.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -19,12 +25,9 @@ async def test_the_examples_run_and_print_what_they_say(
     page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path: Path = ROOT / "docs" / page
-    blocks = BLOCK.findall(text_of(path))
+    blocks = blocks_of(ROOT / "docs" / page)
     assert len(blocks) >= 3
     names: dict[str, object] = {"__name__": page}
     for block in blocks:
-        ran = eval(compile(block, str(path), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)  # noqa: S307 - the page's own examples
-        if inspect.isawaitable(ran):
-            await ran
-        assert capsys.readouterr().out.splitlines() == PRINTED.findall(block), block
+        await run_block(block, names)
+        assert capsys.readouterr().out.splitlines() == printed_by(block), block

@@ -1,0 +1,66 @@
+"""The README: its example is a script that runs, its commands are there, and every page can be reached from it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.pages import blocks_of
+from tests.support.project import ROOT, name_of, text_of
+
+README = ROOT / "README.md"
+MODEL = '"openai:gpt-4.1"'
+BY_HEART = 'ScriptedModel([tool_use("call-1", "word_count", {"path": "README.md"}), "It has %d words."])'
+PLAIN_CODE = """
+class Counting:
+    async def plan_start(self, plan_input):
+        return PlanResult.calls(tool_use("call-1", "word_count", {"path": "README.md"}))
+
+    async def plan_resume(self, plan_input):
+        return PlanResult.final(f"It has {plan_input.results[0].content} words.")
+
+"""
+
+
+def example() -> str:
+    [block] = blocks_of(README)
+    return block
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, f"the README's example no longer has {old!r}"
+    return text.replace(old, new)
+
+
+def printed_by_script(script: str, folder: Path) -> str:
+    (folder / "README.md").write_text("five words are counted here", encoding="utf-8")
+    (folder / "example.py").write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "example.py"], cwd=folder, check=True, capture_output=True, text=True
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_example_runs_with_a_model_that_answers_by_heart(tmp_path: Path) -> None:
+    script = "from actum import tool_use\nfrom actum.testing import ScriptedModel\n" + example()
+    assert printed_by_script(replaced(script, MODEL, BY_HEART % 5), tmp_path) == "It has 5 words.\n"
+    assert (tmp_path / "chat.db").exists()
+
+
+def test_the_example_runs_with_a_planner_of_plain_code(tmp_path: Path) -> None:
+    script = "from actum import PlanResult, tool_use\n" + PLAIN_CODE + example()
+    planned = replaced(script, f'model={MODEL}, instructions="Be brief."', "planner=Counting()")
+    assert printed_by_script(planned, tmp_path) == "It has 5 words.\n"
+
+
+def test_the_commands_that_pages_name_are_targets_of_make() -> None:
+    targets = set(re.findall(r"^(\w+):", text_of(ROOT / "Makefile"), re.MULTILINE))
+    for page in (README, ROOT / "CONTRIBUTING.md"):
+        assert set(re.findall(r"^\$ make (\w+)", text_of(page), re.MULTILINE)) <= targets
+
+
+def test_every_page_can_be_reached() -> None:
+    linked = set(re.findall(r"\]\(([^)#]+)\)", text_of(README)))
+    pages = {name_of(page) for folder in ("docs", "docs/providers") for page in (ROOT / folder).glob("*.md")}
+    assert pages - linked == set()
