@@ -6,7 +6,6 @@ when all of them hold.
 
 import asyncio
 import signal
-import sys
 import tempfile
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -19,7 +18,10 @@ from actum.base.checks import refuse
 from actum.base.clock import wait
 from actum.base.errors import ActumError, HeadMoved, RunConflict, RunNotFound, SessionPurged
 from actum.cli.demo_agent import AGENT, guide
+from actum.cli.demo_clerk import clerk
+from actum.cli.demo_reach import process, records_of, so_far
 from actum.cli.demo_story import Story
+from actum.cli.demo_waiting import Waiting
 from actum.cli.exits import FOUND
 from actum.cli.show import print_messages
 from actum.cli.text import cell, console, show
@@ -52,8 +54,9 @@ async def show_demo(root: str | None, keep: str | None) -> int | None:
     show(story.out, cell(says))
     with tempfile.TemporaryDirectory(prefix="actum-demo-") as made:
         file = _file(keep, Path(made))
-        async with Host.open(f"sqlite:///{file}", agents=[guide(folder)]) as host:
-            await Demo(story, host, folder, file).tell()
+        guiding, kept = guide(folder), list[str]()
+        async with Host.open(f"sqlite:///{file}", agents=[guiding, clerk(guiding, kept)]) as host:
+            await Demo(story, host, folder, file, kept).tell()
         story.claim(not _left(file), "and not one byte of the conversation is left in the file")
         if keep is not None:
             await _kept(story, folder, file)
@@ -66,8 +69,9 @@ async def show_demo(root: str | None, keep: str | None) -> int | None:
 class Demo:
     """The steps, in their order, over one open host."""
 
-    def __init__(self, story: Story, host: Host, root: Path, file: Path) -> None:
+    def __init__(self, story: Story, host: Host, root: Path, file: Path, kept: list[str]) -> None:
         self._story = story
+        self._kept = kept
         self._host = host
         self._root = root
         self._url = f"sqlite:///{file}"
@@ -81,8 +85,9 @@ class Demo:
         third = await self._retried()
         await self._refused(first, third)
         await self._printed(third)
+        waited = await Waiting(self._story, self._host, (self._url, self._root), self._kept).tell()
         await self._verified()
-        await self._purged(third)
+        await self._purged(third, waited)
 
     async def _session(self) -> None:
         story = self._story
@@ -100,7 +105,7 @@ class Demo:
             "One question and what answers it: three tool calls, slowed down a little, then an answer.",
         )
         output = await self._ask(_FIRST, "first-turn")
-        records = await _records(self.store, output.run_id)
+        records = await records_of(self.store, output.run_id)
         calls = [each for each in records if each.type == RecordType.TOOL_CALL_STARTED]
         results = [each for each in records if each.type == RecordType.TOOL_RESULT_RECEIVED]
         story.claim(output.status is RunStatus.COMPLETED, f"the run completed; its log holds {len(records)} records")
@@ -117,7 +122,7 @@ class Demo:
         )
         run_id = "second-turn"
         story.show(f"you: {_SECOND}", "")
-        child = await self._process("ask", self._url, self._root, self._session_id, run_id, _SECOND)
+        child = await process("ask", self._url, self._root, self._session_id, run_id, _SECOND)
         try:
             cut = await self._in_the_middle(run_id)
         finally:
@@ -131,7 +136,7 @@ class Demo:
         story.claim(not alive, "its owner's lock went with it, so another process may take the run")
 
         story.step("Another process finishes that very run", "It opens the store and goes on from the records.")
-        other = await self._process("finish", self._url, self._root, run_id)
+        other = await process("finish", self._url, self._root, run_id)
         code = await asyncio.wait_for(other.wait(), _PATIENCE_S)
         output = await self._host.output(run_id)
         story.claim(code == 0 and output.status is RunStatus.COMPLETED, f"process {other.pid} completed {run_id!r}")
@@ -141,7 +146,7 @@ class Demo:
         story.claim(told, "the answer knows the first question: the transcript was carried on by reference")
 
     async def _nothing_twice(self, run: Run) -> None:
-        records = await _records(self.store, run.run_id)
+        records = await records_of(self.store, run.run_id)
         started = [payload_of(each) for each in records if each.type == RecordType.TOOL_CALL_STARTED]
         tries = Counter(each.tool_call_id for each in started if isinstance(each, ToolCallStarted))
         shown = ", ".join(f"{call} {count}x" for call, count in sorted(tries.items()))
@@ -189,13 +194,15 @@ class Demo:
         print_report(story.out, report)
         story.claim(report.ok, "nothing is missing and nothing disagrees, killed process and all")
 
-    async def _purged(self, third: RunOutput) -> None:
+    async def _purged(self, third: RunOutput, waited: str) -> None:
         story = self._story
         story.step("Erasure", "The session ends, then everything of it is purged. Only a digest of its id stays.")
         await self._host.end_session(self._session_id)
         ended = await self._refusal(self._host.run(AGENT, "Still there?", session_id=self._session_id))
         story.claim(isinstance(ended, ActumError), "an ended session takes no new turn")
         await self._host.purge_session(self._session_id)
+        await self._host.end_session(waited)
+        await self._host.purge_session(waited)
         gone = await self._refusal(self.store.load_run(third.run_id))
         story.claim(isinstance(gone, RunNotFound), "its runs are gone")
         again = await self._refusal(self._host.create_session(self._session_id))
@@ -222,16 +229,10 @@ class Demo:
             return error
         return None
 
-    async def _process(self, *arguments: object) -> asyncio.subprocess.Process:
-        """A process of the demo's own; what it says on standard error is shown."""
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "actum.cli.demo_process", *map(str, arguments), stdin=asyncio.subprocess.DEVNULL
-        )
-
     async def _in_the_middle(self, run_id: str) -> bool:
         """Waits until every other call has its result and the search has only begun."""
         for _ in range(int(_PATIENCE_S / _LOOK_S)):
-            records = await self._so_far(run_id)
+            records = await so_far(self.store, run_id)
             keys = {each.event_key for each in records}
             scheduled = {key.removeprefix("call:scheduled:") for key in keys if key.startswith("call:scheduled:")}
             done = {key.removeprefix("call:result:") for key in keys if key.startswith("call:result:")}
@@ -240,17 +241,6 @@ class Demo:
                 return True
             await wait(_LOOK_S)
         return False
-
-    async def _so_far(self, run_id: str) -> tuple[Record, ...]:
-        """The records of a run; none before it has begun."""
-        try:
-            return await _records(self.store, run_id)
-        except RunNotFound:
-            return ()
-
-
-async def _records(store: OwnedStore, run_id: str) -> tuple[Record, ...]:
-    return (await store.list_run_records(run_id, limit=1000)).items
 
 
 def _place(record: Record) -> int:

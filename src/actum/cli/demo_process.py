@@ -1,7 +1,8 @@
-"""The demo's other processes: one that takes a turn and is killed in the middle of it, one that finishes the turn.
+"""The demo's other processes: one that is killed in the middle of a turn, one that finishes it, and a clerk's.
 
 python -m actum.cli.demo_process ask    URL ROOT SESSION_ID RUN_ID QUESTION
 python -m actum.cli.demo_process finish URL ROOT RUN_ID
+python -m actum.cli.demo_process clerk  URL ROOT SESSION_ID RUN_ID QUESTION quick|slow
 """
 
 import asyncio
@@ -9,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from actum.cli.demo_agent import AGENT, guide
+from actum.cli.demo_agent import AGENT, MOMENT_S, guide
+from actum.cli.demo_clerk import CLERK, clerk
 from actum.host.host import Host
 from actum.lifecycle.states import RunStatus
 
@@ -31,11 +33,21 @@ async def finish(url: str, root: str, run_id: str) -> int:
     return 0 if output.status is RunStatus.COMPLETED else 1
 
 
+async def wait_or_stop(url: str, root: str, session_id: str, run_id: str, question: str, pace: str) -> int:
+    """Lets the clerk work until it waits for a person, or, at the pace `slow`, until it is canceled."""
+    guiding = guide(Path(root), search_takes_s=SEARCH_TAKES_S if pace == "slow" else MOMENT_S)
+    async with Host.open(url, agents=[guiding, clerk(guiding, [])]) as host:
+        output = await host.run(CLERK, question, session_id=session_id, run_id=run_id)
+    return 0 if output.status in (RunStatus.SUSPENDED, RunStatus.CANCELED) else 1
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["ask", url, root, session_id, run_id, question]:
             sys.exit(asyncio.run(ask(url, root, session_id, run_id, question)))
         case ["finish", url, root, run_id]:
             sys.exit(asyncio.run(finish(url, root, run_id)))
+        case ["clerk", url, root, session_id, run_id, question, pace]:
+            sys.exit(asyncio.run(wait_or_stop(url, root, session_id, run_id, question, pace)))
         case _:
             sys.exit(2)
