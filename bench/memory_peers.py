@@ -1,175 +1,90 @@
 """The entries of Actum beside the stores of other projects, in one run, where they do the same.
 
-    python bench/memory_peers.py [--entries 10000]
+    python bench/memory_peers.py [--rounds 5] [--entries 10000]
 
-Prints one JSON line for each that is installed: Actum, langgraph (AsyncSqliteStore) and agno (SqliteDb, user memories;
-it needs sqlalchemy, aiosqlite and greenlet), each in a SQLite file with its own defaults. One entry is put under a user
-and a key, read back by key, and listed, the first hundred of a user. Times are medians in milliseconds over 200
-operations. `puts_per_second` is for 64 puts that wait together where a peer is async, else one after another.
-`journal` is SQLite's journal as the peer sets it.
+Prints one JSON line for each row of `memory_peer.py`, which says what is measured and what a row does for a put: the
+medians over the rounds, with the slowest and fastest of `puts_per_second`. In a round the rows take turns, each in a
+process of its own, and each round begins with another, so that what else the machine does hits all alike. A row runs in
+an environment of its own under `bench/.venvs`, made when it is not there from `bench/requirements`; one that cannot be
+installed says so in its line.
 """
 
 import argparse
-import asyncio
-import importlib.util
 import json
-import sqlite3
 import statistics
-import tempfile
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-from actum.memory.entries import MemoryEntry, MemoryScope
-from actum.memory.opening import open_memory
-
-OPERATIONS = 200
-TOGETHER = 64
-USERS = 100
+HERE = Path(__file__).resolve().parent
+ROWS = ("actum", "langgraph", "actum+vectors", "langgraph+vectors", "agno", "mem0")
+FIGURES = ("puts_per_second", "put_ms", "get_ms", "page_of_100_ms", "search_ms", "bytes_per_entry")
+PATIENCE_S = 600
 
 
-@dataclass
-class Peer:
-    """What a peer does: put and get an entry of a user, list a user's first hundred."""
-
-    put: Callable[[str, str, str], Awaitable[object]]
-    get: Callable[[str, str], Awaitable[str]]
-    page: Callable[[str], Awaitable[int]]
-
-
-@asynccontextmanager
-async def actum(path: Path) -> AsyncIterator[Peer]:
-    """This project."""
-    async with open_memory(f"sqlite:///{path}") as memory:
-        entries = memory.entries
-
-        async def put(user: str, key: str, value: str) -> object:
-            return await entries.store(MemoryEntry.for_user(user, key=key, value=value))
-
-        async def get(user: str, key: str) -> str:
-            found = await entries.get(MemoryScope.USER, user, key)
-            assert found is not None
-            return str(found.value)
-
-        async def page(user: str) -> int:
-            return len((await entries.list(MemoryScope.USER, user)).items)
-
-        yield Peer(put, get, page)
+def python_of(row: str) -> str:
+    """The Python in which the row's peer is installed."""
+    peer, _, _ = row.partition("+")
+    if row == "actum":
+        return sys.executable
+    python = HERE / ".venvs" / row.replace("+", "_") / "bin" / "python"
+    if not python.exists():
+        # Langgraph's vectors are an extension of SQLite, which only some builds of Python can load: Debian's can.
+        base = "/usr/bin/python3" if row == "langgraph+vectors" else sys.executable
+        needed = ["-e", f"{HERE.parent}[vectors]"] if peer == "actum" else ["-r", f"{HERE}/requirements/{peer}.txt"]
+        _done([base, "-m", "venv", str(python.parent.parent)])
+        _done([str(python), "-m", "pip", "install", "-q", *needed])
+    return str(python)
 
 
-@asynccontextmanager
-async def langgraph(path: Path) -> AsyncIterator[Peer]:
-    """Langgraph's store, without an index, which is its default."""
-    module: Any = importlib.import_module("langgraph.store.sqlite.aio")
-    async with module.AsyncSqliteStore.from_conn_string(str(path)) as store:
-        await store.setup()
-
-        async def put(user: str, key: str, value: str) -> object:
-            await store.aput(("users", user), key, {"value": value})
-            return None
-
-        async def get(user: str, key: str) -> str:
-            return str((await store.aget(("users", user), key)).value["value"])
-
-        async def page(user: str) -> int:
-            return len(await store.asearch(("users", user), limit=100))
-
-        yield Peer(put, get, page)
+def _done(command: list[str]) -> str:
+    """What a command printed. Raises CalledProcessError, TimeoutExpired."""
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)  # noqa: S603 - the rows named here
+    return done.stdout
 
 
-@asynccontextmanager
-async def agno(path: Path) -> AsyncIterator[Peer]:
-    """Agno's user memories. Its interface is synchronous."""
-    databases: Any = importlib.import_module("agno.db.sqlite")
-    schemas: Any = importlib.import_module("agno.db.schemas")
-    database = databases.SqliteDb(db_file=str(path))
-
-    async def put(user: str, key: str, value: str) -> object:
-        return database.upsert_user_memory(schemas.UserMemory(memory=value, memory_id=f"{user}/{key}", user_id=user))
-
-    async def get(user: str, key: str) -> str:
-        return str(database.get_user_memory(f"{user}/{key}", user_id=user).memory)
-
-    async def page(user: str) -> int:
-        return len(database.get_user_memories(user_id=user, limit=100, page=1))
-
-    yield Peer(put, get, page)
-
-
-PEERS = {"actum": actum, "langgraph": langgraph, "agno": agno}
-NEEDS = {"actum": "actum", "langgraph": "langgraph.store.sqlite", "agno": "agno"}
-
-
-async def timed(operation: Callable[[int], Awaitable[object]]) -> float:
-    """The median duration of an operation in milliseconds."""
-    await operation(0)
-    taken = []
-    for n in range(1, OPERATIONS + 1):
-        begun = time.perf_counter()
-        await operation(n)
-        taken.append((time.perf_counter() - begun) * 1000)
-    return round(statistics.median(taken), 3)
-
-
-async def measured(name: str, total: int) -> dict[str, object]:
-    """One peer."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "peer.db"
-        async with PEERS[name](path) as peer:
-
-            async def put(number: int) -> None:
-                await peer.put(f"user-{number % USERS}", f"fact-{number}", f"what is known about {number}")
-
-            begun = time.perf_counter()
-            for start in range(0, total, TOGETHER):
-                await asyncio.gather(*(put(n) for n in range(start, min(start + TOGETHER, total))))
-            took = time.perf_counter() - begun
-            assert await peer.get("user-7", "fact-107") == "what is known about 107"
-            assert await peer.page("user-7") == min(100, total // USERS)
-            result: dict[str, object] = {
-                "bench": "memory_peers",
-                "peer": name,
-                "entries": total,
-                "puts_per_second": round(total / took),
-                "put_ms": await timed(lambda n: put(total + n)),
-                "get_ms": await timed(lambda n: peer.get(f"user-{n % USERS}", f"fact-{n}")),
-                "page_of_100_ms": await timed(lambda n: peer.page(f"user-{n % USERS}")),
-            }
-        result["bytes_per_entry"] = round(sum(each.stat().st_size for each in path.parent.iterdir()) / total)
-        result["journal"] = _journal(path)
+def once(row: str, entries: int) -> dict[str, Any]:
+    """One round of a row: its line, or why there is none."""
+    try:
+        said = _done([python_of(row), str(HERE / "memory_peer.py"), row, "--entries", str(entries)])
+    except subprocess.CalledProcessError as error:
+        return {"bench": "memory_peers", "row": row, "failed": (error.stderr or str(error)).strip().splitlines()[-1]}
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return {"bench": "memory_peers", "row": row, "failed": str(error)}
+    result: dict[str, Any] = json.loads(said.splitlines()[-1])
     return result
 
 
-def _journal(path: Path) -> str:
-    connection = sqlite3.connect(path)
-    try:
-        return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
-    finally:
-        connection.close()
+def together(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """The medians of a row's rounds."""
+    good = [each for each in rounds if "failed" not in each]
+    if not good:
+        return rounds[-1]
+    result = {**good[0], "rounds": len(good)}
+    for name in FIGURES:
+        values = [each[name] for each in good if each[name] is not None]
+        result[name] = round(statistics.median(values), 3) if values else None
+    speeds = [each["puts_per_second"] for each in good]
+    result["puts_per_second_range"] = [min(speeds), max(speeds)]
+    return result
 
 
-def installed(name: str) -> bool:
-    """Whether the peer's packages are here."""
-    try:
-        return importlib.util.find_spec(NEEDS[name]) is not None
-    except ModuleNotFoundError:
-        return False
-
-
-async def main() -> None:
-    """Measures each peer that is installed."""
+def main() -> None:
+    """Measures every row, in turns."""
     parser = argparse.ArgumentParser(description="Actum's entries beside other stores.")
     parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rows", nargs="*", default=list(ROWS), choices=ROWS)
     asked = parser.parse_args()
-    for name in PEERS:
-        if installed(name):
-            print(json.dumps(await measured(name, asked.entries)), flush=True)
-        else:
-            print(json.dumps({"bench": "memory_peers", "peer": name, "missing": NEEDS[name]}), flush=True)
+    rounds: dict[str, list[dict[str, Any]]] = {row: [] for row in asked.rows}
+    for number in range(asked.rounds):
+        first = number % len(asked.rows)
+        for row in asked.rows[first:] + asked.rows[:first]:
+            rounds[row].append(once(row, asked.entries))
+    for results in rounds.values():
+        print(json.dumps(together(results)), flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -140,7 +140,7 @@ def word_weight(documents: int, having: int) -> float:
 
 
 def _unit(vector: Sequence[float]) -> bytes:
-    length = math.sqrt(sum(each * each for each in vector))
+    length = math.hypot(*vector)
     if not vector or not math.isfinite(length):
         raise refuse("embedder", vector, "gives vectors of finite numbers")
     # A text without words has no direction; it is near to nothing.
