@@ -1,25 +1,12 @@
 import pytest
 
-from actum.base.errors import InvalidValue, TranscriptError
-from actum.base.value import load
+from actum.base.errors import TranscriptError
 from actum.messages.message import Message, assistant, system, tool_results, user
 from actum.messages.parts import ToolResultPart, tool_use
-from actum.records.kinds import MessagesAppended
-from actum.transcript.delta import check_prefix, delta_payload, extends
+from actum.transcript.delta import check_prefix, extends
 
 CALL = assistant(tool_use("t1", "a.x", {}))
 RESULT = tool_results(ToolResultPart(tool_use_id="t1", content="ok"))
-
-
-def test_a_delta_is_one_payload() -> None:
-    data = delta_payload([CALL, RESULT], response_id="resp-1")
-    assert load(MessagesAppended, data) == MessagesAppended(messages=(CALL, RESULT), response_id="resp-1")
-    assert load(MessagesAppended, delta_payload((CALL,))).response_id is None
-
-
-def test_an_empty_delta_is_refused() -> None:
-    with pytest.raises(InvalidValue):
-        delta_payload([])
 
 
 @pytest.mark.parametrize(

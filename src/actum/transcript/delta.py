@@ -1,23 +1,15 @@
-"""What a step adds to a transcript: the payload of one record, and the promise that no prefix is ever poisoned.
+"""What a step adds to a transcript, and the promise that no prefix is ever poisoned.
 
 At every prefix of a run's log the transcript, with its history, obeys the law, or ends in one open group. `extends`
-keeps that as a pure function: the loop asks it before it records a delta, verification asks it of every stored one.
+says so of one record's messages after another, `check_prefix` of a transcript as a whole. Verification asks it of
+everything that is stored; the runtime keeps the promise by what it writes together.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from actum.base.checks import refuse
 from actum.messages.message import Message
-from actum.records.makers import transcript_messages_appended
 from actum.transcript.validate import last_group, refuse_findings, scan
-
-
-def delta_payload(messages: Sequence[Message], *, response_id: str | None = None) -> bytes:
-    """The payload bytes of the `transcript_messages_appended` record that adds these messages; refused without any."""
-    if not messages:
-        raise refuse("messages", messages, "hold at least one message")
-    return transcript_messages_appended(messages=tuple(messages), response_id=response_id)
 
 
 def check_prefix(messages: Sequence[Message]) -> None:
