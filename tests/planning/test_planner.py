@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +9,17 @@ from actum.messages.message import Message, assistant, user
 from actum.messages.parts import ThinkingPart, ToolResultPart, tool_use
 from actum.model.client import ModelClient
 from actum.model.response import Chunk, TextDelta, Usage
-from actum.planning.planner import AwaitInput, ModelUsage, PlanInput, Planner, PlanResult, PlanResumeInput, RunInfo
+from actum.planning.planner import (
+    AwaitInput,
+    ModelUsage,
+    PlanInput,
+    Planner,
+    PlanResult,
+    PlanResumeInput,
+    Question,
+    RunInfo,
+    questions_of,
+)
 from actum.records.failures import Failure, FailureKind
 from actum.records.kinds import PendingKind, UsageCounted
 from actum.testing.script import ScriptedModel, ScriptedPlanner
@@ -97,3 +108,35 @@ async def test_an_input_gives_messages_models_and_an_ear() -> None:
     loud.emit(TextDelta(index=0, text="x"))
     assert loud.listened_to
     assert heard == [TextDelta(index=0, text="x")]
+
+
+TWICE = (Question(id="a", text="?", options=("x",)), Question(id="a", text="?", options=("y",)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: AwaitInput(kind=PendingKind.CONFIRMATION),
+        lambda: AwaitInput(kind=PendingKind.EXTERNAL_TOOLS),
+        lambda: AwaitInput(kind=PendingKind.QUESTIONS),
+        lambda: AwaitInput(kind=PendingKind.QUESTIONS, data={"questions": []}),
+        lambda: AwaitInput(kind=PendingKind.QUESTIONS, data={"questions": [{"id": "a"}]}),
+        AwaitInput.questions,
+        lambda: AwaitInput.questions(*TWICE),
+        lambda: AwaitInput.questions(Question(id="a", text="?", options=())),
+    ],
+)
+def test_a_planner_asks_in_words_or_by_a_form_that_can_be_filled(make: Callable[[], AwaitInput]) -> None:
+    with pytest.raises(InvalidValue):
+        make()
+
+
+def test_a_form_is_read_back_as_it_was_asked() -> None:
+    asked = (
+        Question(id="a", text="Which?", options=("x", "y")),
+        Question(id="b", text="?", options=("z",), multiple=True),
+    )
+    form = AwaitInput.questions(*asked, prompt="Please")
+    assert (form.kind, form.prompt) == (PendingKind.QUESTIONS, "Please")
+    assert questions_of(form.data) == asked
+    assert load(AwaitInput, dump(form)) == form

@@ -296,3 +296,14 @@ class Pair:
 )
 def test_docstrings(docstring: str | None, description: str, parameters: dict[str, str]) -> None:
     assert described(docstring) == (description, parameters)
+
+
+def test_a_tool_that_is_answered_from_outside_asks_nobody_besides() -> None:
+    def sign(document: str) -> bool:
+        """Sign."""
+        raise AssertionError(document)
+
+    assert tool(external=True)(sign).external
+    assert tool(external=True)(sign).version == tool(sign).version
+    with pytest.raises(InvalidValue):
+        tool(external=True, confirm=True)(sign)
