@@ -6,11 +6,13 @@ import pytest
 
 from actum.base.errors import InvalidValue
 from actum.lifecycle.states import RunStatus, StartOutcome
+from actum.loop.limits import terms_of
 from actum.messages.message import assistant, user
 from actum.messages.parts import tool_use
 from actum.planning.planner import PlanInput, PlanResult
+from actum.planning.policy import RunPolicy, ToolRestriction
 from actum.records.failures import FailureKind, Recovery, ToolFailure, ToolFailureKind
-from actum.records.kinds import ChildRunLinked, ToolResultReceived
+from actum.records.kinds import ChildRunLinked, RunRequested, ToolResultReceived
 from actum.records.types import RecordType
 from actum.runtime.children import child_run_id
 from actum.storage.contract import OwnedStore
@@ -270,3 +272,38 @@ async def test_parked_with_its_child_a_tree_goes_on(store: OwnedStore) -> None:
         await second.runtime.output(RUN)
     assert (await proven(store, RUN)).results["sub"].content == "it is there"
     assert sub.ran == {"w": 2}
+
+
+async def test_what_a_run_may_not_use_its_children_may_not_use_either(store: OwnedStore) -> None:
+    sub = Cast(uses("wipe"), "sub", agent_id="sub").returns("wipe", tags=["write"]).returns("look", tags=["read"])
+    cast = Cast(asks("sub"), "done").asking(sub, tags=["read"])
+    async with playing(store, cast) as worker:
+        await worker.play(restrict=ToolRestriction(without_tags=("write",)))
+    child = await proven(store, CHILD)
+    assert child.results["wipe"].is_error
+    assert sub.ran == {}
+    assert [each.name for each in sub.inputs[0].tools] == ["look"]
+
+
+async def test_a_child_has_the_time_that_its_parent_has_left(store: OwnedStore) -> None:
+    sub = Cast("sub", agent_id="sub")
+    async with playing(store, Cast(asks("sub"), "done").asking(sub)) as worker:
+        await worker.play(policy=RunPolicy(time_budget=60))
+    child = await proven(store, CHILD)
+    requested = child.payloads(RecordType.RUN_REQUESTED)[0]
+    assert isinstance(requested, RunRequested)
+    assert terms_of(requested.options).policy.time_budget == 60
+
+
+async def test_without_time_no_child_begins(store: OwnedStore) -> None:
+    sub = Cast("sub", agent_id="sub")
+
+    async def late(_: PlanInput) -> object:
+        worker.clock.advance(61)
+        return asks("sub")
+
+    async with playing(store, Cast(late, "done").asking(sub)) as worker:
+        await worker.play(policy=RunPolicy(time_budget=60))
+    log = await proven(store, RUN)
+    assert log.results["sub"].content["error"] == "timeout"
+    assert sub.planned == {}

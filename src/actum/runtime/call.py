@@ -71,7 +71,7 @@ class Calling:
             if isinstance(spec, ToolFailure):
                 return await self._answer(here, call, ToolOutcome(failure=spec), 0)
             if spec.agent_id is not None:
-                return await self._child(here, call, spec.agent_id)
+                return await self._child(here, call, spec, spec.agent_id)
             lost = len(call.attempts) <= dead
             mine = own is not None and not own.begun
             # What was approved is approved once: a lost call is not made again on the same word.
@@ -104,13 +104,16 @@ class Calling:
             return None
         return refusal(self.confirm, spec, here.journal, call, self.clock.now())
 
-    async def _child(self, here: OpenRun, call: Call, agent_id: str) -> Called:
+    async def _child(self, here: OpenRun, call: Call, spec: ToolSpec, agent_id: str) -> Called:
         """The answer of the child run that this call has, or the child that must come to its end first."""
         linked = here.journal.children.get(call.call_id)
         if linked is None and agent_id not in self.children.agents:
             says = f"the agent {agent_id} is not registered here"
             failure = ToolFailure(kind=ToolFailureKind.UNAVAILABLE, message=cut_message(says))
             return await self._answer(here, call, ToolOutcome(failure=failure), 0)
+        within = self.policies.bound_of_call(here)
+        if linked is None and within is not None and within <= 0:
+            return await self._answer(here, call, ToolOutcome(failure=_no_time(spec)), 0)
         if linked is None:
             return Called(child=child_run_id(here.run.run_id, call.call_id))
         child = await self.ledger.store.load_run(linked.child_run_id)
