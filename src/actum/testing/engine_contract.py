@@ -13,7 +13,8 @@ pytest-asyncio in its auto mode.
 """
 
 from actum.testing.contract.engines import EnginePromises
+from actum.testing.contract.families import FamilyPromises
 
 
-class EngineContract(EnginePromises):
-    """All that an engine promises: start, wait, repeat, conflict, cancel, park, recover."""
+class EngineContract(EnginePromises, FamilyPromises):
+    """All that an engine promises: start, wait, repeat, conflict, cancel, park, recover; and of children the same."""

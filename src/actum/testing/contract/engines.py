@@ -100,7 +100,7 @@ class EnginePromises:
         assert completion is not None
         assert (completion.run_id, completion.status, completion.completed_at) == (RUN, run.status, run.ended_at)
         assert story.ran == {"quick": 1, "slow": 1}
-        await _sound(store)
+        await sound(store)
 
     async def test_a_run_that_fails_says_why(self, store: OwnedStore, make_engine: Made) -> None:
         async with _runtime(store, make_engine, Story(error=ValueError("no idea"))) as runtime:
@@ -108,7 +108,7 @@ class EnginePromises:
         assert out.status is RunStatus.FAILED
         assert out.failure is not None
         assert "no idea" in out.failure.message
-        await _sound(store)
+        await sound(store)
 
     async def test_a_start_is_durable_when_it_returns(self, store: OwnedStore, make_engine: Made) -> None:
         async with _runtime(store, make_engine, Story()) as runtime:
@@ -127,7 +127,7 @@ class EnginePromises:
         assert all(out == outs[0] for out in outs)
         assert story.ran == {"quick": 1, "slow": 1}
         assert story.planned == {0: 1, 1: 1}
-        await _sound(store)
+        await sound(store)
 
     async def test_another_request_under_its_id_is_a_conflict(self, store: OwnedStore, make_engine: Made) -> None:
         story = Story()
@@ -138,7 +138,7 @@ class EnginePromises:
                     await each.client(AGENT).start(SESSION, [user("else")], run_id=RUN)
             story.opened.set()
             assert (await handle.wait()).text == "done"
-        await _sound(store)
+        await sound(store)
 
     async def test_a_refused_start_leaves_no_run_and_a_new_try_works(
         self, store: OwnedStore, make_engine: Made
@@ -156,7 +156,7 @@ class EnginePromises:
                 await runtime.engine.wait("run-2")
             out = await client.run(SESSION, GO, run_id="run-3", follows=Follows(run_id=RUN))
         assert out.text == "done"
-        await _sound(store)
+        await sound(store)
 
     async def test_leaving_a_wait_leaves_the_run_alone(self, store: OwnedStore, make_engine: Made) -> None:
         story = Story()
@@ -168,7 +168,7 @@ class EnginePromises:
                 await waiting
             story.opened.set()
             assert (await runtime.output(RUN)).text == "done"
-        await _sound(store)
+        await sound(store)
 
     @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
     async def test_a_cancellation_is_heard_and_closes_what_is_open(
@@ -186,7 +186,7 @@ class EnginePromises:
         assert result.is_error
         assert result.content["error"] == "canceled"
         assert story.planned == {0: 1}
-        await _sound(store)
+        await sound(store)
 
     async def test_an_engines_own_cancel_says_so(self, store: OwnedStore, make_engine: Made) -> None:
         story = Story()
@@ -197,7 +197,7 @@ class EnginePromises:
             out = await runtime.output(RUN)
         assert out.cancellation == "engine_canceled"
         assert (await store.load_run(RUN)).cancellation_reason is None
-        await _sound(store)
+        await sound(store)
 
     async def test_what_is_parked_goes_on_elsewhere(self, store: OwnedStore, make_engine: Made) -> None:
         story = Story()
@@ -216,7 +216,7 @@ class EnginePromises:
         assert (await _results(store))["slow"].content["error"] == "outcome_unknown"
         assert story.ran["slow"] == 1
         assert story.planned == {0: 1, 1: 1}
-        await _sound(store)
+        await sound(store)
 
     async def test_an_engine_belongs_to_one_runtime(self, store: OwnedStore, make_engine: Made) -> None:
         engine = make_engine()
@@ -237,7 +237,7 @@ async def _results(store: OwnedStore) -> dict[str, ToolResultPart]:
     return {part.tool_use_id: part for message in messages for part in message.tool_results}
 
 
-async def _sound(store: OwnedStore) -> None:
+async def sound(store: OwnedStore) -> None:
     """Everything that the store shows can be true; each run has one end and a lawful transcript."""
     kept = await read_everything(store)
     assert findings(kept) == []
