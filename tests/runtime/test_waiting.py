@@ -1,7 +1,6 @@
 """Runs that wait for a person: suspended with a checkpoint, continued as a new run with what was answered."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,6 @@ from actum.base.errors import (
     DurableDataError,
     InvalidValue,
     RunNotFound,
-    SessionBusy,
     SessionEnded,
     UnknownItem,
 )
@@ -24,17 +22,15 @@ from actum.planning.planner import AwaitInput, PlanResult, PlanResumeInput, Ques
 from actum.planning.policy import RunPolicy, ToolRestriction
 from actum.records.failures import ToolFailure, ToolFailureKind
 from actum.records.kinds import InputRequested, PendingKind, RunSuspended
-from actum.records.record import Follows, HistoryRef
 from actum.records.types import RecordType
 from actum.runtime.given import PendingInput, PreparedRun
 from actum.runtime.inherit import load_checkpoint
-from actum.runtime.output import RunOutput
 from actum.storage.contract import OwnedStore
 from actum.storage.memory import MemoryBackend
 from actum.testing.samples import at
 from actum.tools.call import ToolOutcome
 from actum.tools.define import tool
-from tests.support.chains import chain_of
+from tests.support.chains import chain_of, first_turn
 from tests.support.frail import settled
 from tests.support.runlogs import log_of
 from tests.support.scenario import RUN, SESSION, Cast, Gate, Worker, begun, onward, playing, uses
@@ -45,13 +41,6 @@ WHICH = PlanResult.awaiting(AwaitInput.clarification("which one?"))
 @pytest.fixture
 async def store() -> OwnedStore:
     return await begun(MemoryBackend())
-
-
-async def first_turn(worker: Worker, **options: Any) -> RunOutput:
-    """The story's run as the session's head, until it waits."""
-    out = await worker.client.run(SESSION, [user("go")], run_id=RUN, follows=Follows(), **options)
-    assert out.status is RunStatus.SUSPENDED
-    return out
 
 
 async def pending(worker: Worker) -> dict[str, PendingInput]:
@@ -369,103 +358,6 @@ async def test_a_prepared_run_needs_its_agent_and_its_tools_as_they_were(store: 
     async with playing(store, Cast("done", agent_id="another")) as worker:
         with pytest.raises(InvalidValue):
             await worker.runtime.start_prepared(prepared)
-
-
-# Giving up
-
-
-async def test_a_withdrawal_closes_the_calls_and_ends_canceled(store: OwnedStore) -> None:
-    cast = Cast(onward(uses("quick", "careful"), "never")).returns("quick", 1).returns("careful", confirm=True)
-    async with playing(store, cast) as worker:
-        await first_turn(worker)
-        (item,) = await worker.runtime.pending(SESSION)
-        out = await worker.runtime.withdraw(RUN, "changed my mind")
-        assert (out.status, out.cancellation) == (RunStatus.CANCELED, "changed my mind")
-        assert (await worker.runtime.withdraw(RUN, "changed my mind")).run_id == out.run_id
-        assert await worker.runtime.pending(SESSION) == ()
-        with pytest.raises(UnknownItem):
-            await worker.runtime.continue_run(RUN, {item.item_id: True}, by="ada")
-        with pytest.raises(ContinuationRefused):
-            await worker.runtime.withdraw(RUN, "again")
-        for word in ("session_ended", "engine_canceled", " "):
-            with pytest.raises(InvalidValue):
-                await worker.runtime.withdraw(RUN, word)
-    chain = await chain_of(store, RUN)
-    assert chain.statuses == [RunStatus.SUSPENDED, RunStatus.CANCELED]
-    assert chain.results["quick"].content == 1
-    assert chain.results["careful"].content["error"] == "canceled"
-    assert cast.ran == {"quick": 1}
-
-
-async def test_a_new_turn_supersedes_the_suspended_one(store: OwnedStore) -> None:
-    cast = Cast(onward(uses("quick", "careful"), "never", "let us talk of something else"))
-    cast.returns("quick", 1).returns("careful", confirm=True)
-    async with playing(store, cast) as worker:
-        await first_turn(worker)
-        (item,) = await worker.runtime.pending(SESSION)
-        head = await store.load_run(RUN)
-        assert head.end_record_id is not None
-        history = HistoryRef(run_id=RUN, through=head.end_record_id)
-        with pytest.raises(SessionBusy):
-            await worker.client.run(SESSION, [user("x")], follows=Follows(run_id=RUN), history=history)
-        follows = Follows(run_id=RUN, supersede=True)
-        ways: dict[str, Any] = {"run_id": "next", "follows": follows, "history": history}
-        out = await worker.client.run(SESSION, [user("something else")], **ways)
-        assert (await worker.client.run(SESSION, [user("something else")], **ways)).run_id == out.run_id
-        assert out.text == "let us talk of something else"
-        assert await worker.runtime.pending(SESSION) == ()
-        with pytest.raises(UnknownItem):
-            await worker.runtime.continue_run(RUN, {item.item_id: True}, by="ada")
-    log = await log_of(store, "next")
-    assert log.results["careful"].content["error"] == "canceled"
-    assert log.results["quick"].content == 1
-    assert log.types[RecordType.TURN_SUPERSEDED] == 1
-    assert (log.run.chain_id, (await store.load_run(RUN)).successor_run_id) == ("next", "next")
-    assert cast.ran == {"quick": 1}
-    await chain_of(store, RUN)
-    await chain_of(store, "next")
-
-
-async def test_a_canceled_run_does_not_suspend(store: OwnedStore) -> None:
-    gate = Gate(1)
-    cast = Cast(uses("slow", "careful"), "never").returns("slow", gate).returns("careful", confirm=True)
-    async with playing(store, cast) as worker:
-        await worker.start()
-        await gate.reached.wait()
-        await worker.runtime.cancel_run(RUN, "user_stop")
-        out = await worker.runtime.output(RUN)
-    assert (out.status, out.cancellation) == (RunStatus.CANCELED, "user_stop")
-    chain = await chain_of(store, RUN)
-    assert chain.results["careful"].content["error"] == "canceled"
-    assert chain.types(RecordType.RUN_SUSPENDED) == [0]
-
-
-async def test_a_session_that_ends_before_the_suspension_cancels_the_run(store: OwnedStore) -> None:
-    async def ends() -> str:
-        await store.end_session(SESSION, at(5))
-        return "ended"
-
-    cast = Cast(uses("end", "careful"), "never").does("end", ends).returns("careful", confirm=True)
-    async with playing(store, cast) as worker:
-        out = await worker.client.run(SESSION, [user("go")], run_id=RUN)
-    assert (out.status, out.cancellation) == (RunStatus.CANCELED, "session_ended")
-    await chain_of(store, RUN)
-
-
-async def test_a_continuation_that_is_canceled_closes_what_it_inherited(store: OwnedStore) -> None:
-    gate = Gate()
-    cast = Cast(onward(uses("quick", "careful"), "never")).returns("quick", 1).returns("careful", gate, confirm=True)
-    async with playing(store, cast) as worker:
-        await first_turn(worker)
-        (item,) = await worker.runtime.pending(SESSION)
-        handle = await worker.runtime.start_continuation(RUN, {item.item_id: True}, by="ada")
-        await gate.reached.wait()
-        await handle.cancel("user_stop")
-        out = await handle.wait()
-    assert out.cancellation == "user_stop"
-    chain = await chain_of(store, RUN)
-    assert chain.results["quick"].content == 1
-    assert chain.results["careful"].content["error"] == "canceled"
 
 
 async def test_an_answer_waits_for_the_run_that_goes_on_and_is_judged_by_its_end(store: OwnedStore) -> None:

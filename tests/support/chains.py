@@ -2,17 +2,21 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from actum.host.verify import verify
 from actum.lifecycle.states import RunStatus
-from actum.messages.message import Message
+from actum.messages.message import Message, user
 from actum.messages.parts import ToolResultPart
 from actum.records.kinds import ToolResultReceived, payload_of
+from actum.records.record import Follows
 from actum.records.types import RecordType
+from actum.runtime.output import RunOutput
 from actum.storage.contract import OwnedStore
 from actum.testing.history import findings, read_everything
 from actum.transcript.validate import open_calls, validate_planner_transcript
 from tests.support.runlogs import RunLog, log_of, never_poisoned
+from tests.support.scenario import RUN, SESSION, Worker
 
 
 @dataclass(frozen=True)
@@ -78,3 +82,10 @@ async def chain_of(store: OwnedStore, run_id: str) -> Chain:
     chain = Chain(tuple(logs))
     assert all(count == 1 for count in chain.received.values())
     return chain
+
+
+async def first_turn(worker: Worker, **options: Any) -> RunOutput:
+    """The story's run as the session's head, until it waits."""
+    out = await worker.client.run(SESSION, [user("go")], run_id=RUN, follows=Follows(), **options)
+    assert out.status is RunStatus.SUSPENDED
+    return out
