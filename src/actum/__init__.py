@@ -62,7 +62,7 @@ _ROOMS: Final = {
         "Chunk CitationDelta ModelResponse RefusalDelta ResponseStarted StopChunk StopReason TextDelta "
         "ThinkingDelta ToolUseDelta Usage UsageChunk"
     ),
-    "actum.model.wrap": "RetryingModel",
+    "actum.model.wrap": "CallTiming RetryingModel TimedModel",
     "actum.stream.events": (
         "AssistantDelta AssistantTurn ChildRunLinkedEvent InputAnsweredEvent InputRequestedEvent "
         "PromptRenderedEvent RunStreamEnd StreamEvent ThinkingEvent ToolAuthorizationEvent ToolEnd ToolStart "
@@ -90,6 +90,8 @@ _ROOMS: Final = {
     "actum.engines.contract": "Completion Engine",
     "actum.engines.local": "LocalEngine",
     "actum.providers.accept": "would_accept",
+    "actum.providers.interchange.formats": "Exported export_messages import_messages",
+    "actum.providers.interchange.reading": "Imported",
     "actum.providers.pick": "pick",
     "actum.runtime.agent": "Agent",
     "actum.runtime.consent": "CallInQuestion ConfirmRule",

@@ -388,7 +388,9 @@ from actum.model.response import (
     Usage as Usage,
 )
 from actum.model.response import UsageChunk as UsageChunk
+from actum.model.wrap import CallTiming as CallTiming
 from actum.model.wrap import RetryingModel as RetryingModel
+from actum.model.wrap import TimedModel as TimedModel
 from actum.planning.history import (
     CompressHistory as CompressHistory,
 )
@@ -470,6 +472,10 @@ from actum.planning.prompt import (
     PromptUse as PromptUse,
 )
 from actum.providers.accept import would_accept as would_accept
+from actum.providers.interchange.formats import Exported as Exported
+from actum.providers.interchange.formats import export_messages as export_messages
+from actum.providers.interchange.formats import import_messages as import_messages
+from actum.providers.interchange.reading import Imported as Imported
 from actum.providers.pick import pick as pick
 from actum.records.failures import (
     Failure as Failure,
