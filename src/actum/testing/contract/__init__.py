@@ -1,4 +1,4 @@
-"""The store's promise, one class a subject. `actum.testing.store_contract` puts them together."""
+"""Promises as tests, one class a subject. The modules `…_contract` beside this package put them together."""
 
 import pytest
 
@@ -15,6 +15,9 @@ pytest.register_assert_rewrite(
             "deliveries",
             "ends",
             "engines",
+            "entries",
+            "events",
+            "families",
             "faults",
             "heads",
             "lists",
