@@ -148,7 +148,8 @@ def records_in(
             agent_id=agent_id,
             session_id=session_id,
             turn_id=turn_id,
-            type=_TYPE_NAMES.get(kind) or kind,
+            # A number that no version gave a meaning is a damaged row, never a type.
+            type=kind if isinstance(kind, str) else _TYPE_NAMES[kind],
             payload=payload,
             timestamp=EPOCH + timedelta(0, 0, 0, millis),
         )
