@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from actum.testing.engine_contract import EngineContract
     from actum.testing.entry_contract import EntryStoreContract
     from actum.testing.faults import Fault, FaultyBackend
     from actum.testing.history import Kept, findings, lost, read_everything
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from actum.testing.store_contract import FaultContract, StoreContract
 
 _ROOMS: Final = {
+    "engine_contract": "EngineContract",
     "entry_contract": "EntryStoreContract",
     "faults": "Fault FaultyBackend",
     "history": "Kept findings lost read_everything",
@@ -31,6 +33,7 @@ _EXPORTS: Final = {name: room for room, names in _ROOMS.items() for name in name
 __all__ = [
     "CountingIds",
     "Disagreement",
+    "EngineContract",
     "EntryStoreContract",
     "Fault",
     "FaultContract",
