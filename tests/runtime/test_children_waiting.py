@@ -97,6 +97,20 @@ async def test_a_grandchilds_question_bubbles_to_the_root_and_its_answer_down(st
     await lawful(store)
 
 
+async def test_several_questions_of_one_child_are_answered_one_by_one(store: OwnedStore) -> None:
+    asked = [AwaitInput(kind=PendingKind.CLARIFICATION, prompt=each) for each in ("which?", "when?", "why?")]
+    sub = Cast(onward(PlanResult.awaiting(*asked), "clear"), agent_id="sub")
+    async with playing(store, Cast(onward(asks("sub"), "done")).asking(sub)) as worker:
+        out = await worker.client.run(SESSION, GO, run_id=RUN)
+        for left in (2, 1, 0):
+            first = (await waiting(worker))[0]
+            out = await worker.runtime.continue_run(RUN, {first.item_id: f"about {first.prompt}"})
+            assert len(await waiting(worker)) == left
+    assert out.text == "done"
+    assert sub.planned == {0: 2}
+    await lawful(store)
+
+
 async def test_a_child_that_waits_twice_is_answered_twice(store: OwnedStore) -> None:
     sub = Cast(onward(uses("a"), uses("b"), "both"), agent_id="sub")
     sub.returns("a", confirm=True).returns("b", confirm=True)

@@ -68,7 +68,7 @@ async def finish(children: Children, here: OpenRun, step: FinishStep) -> Finishe
     else:
         end = end_record(ledger, here, status, step.failure)
     answers = await children.answers(here)
-    closing = _closing(ledger, here, answers, _why(step, reason))
+    closing = _closing(ledger, here, answers, _why(here, step, reason))
     closing = closing or [*_unfinished(ledger, here), no_plan(ledger, here, _ends(step, reason))]
     await ledger.end(here, RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(closing)))
     return Finished(status=status)
@@ -141,14 +141,15 @@ def _ends(step: FinishStep, reason: str | None) -> str:
     return f"the run was canceled: {reason}" if reason is not None else f"the run ended {step.status}"
 
 
-def _why(step: FinishStep, reason: str | None) -> Callable[[Call], ToolFailure]:
+def _why(here: OpenRun, step: FinishStep, reason: str | None) -> Callable[[Call], ToolFailure]:
     """Why a call that has no result will never have one."""
 
     def failure(call: Call) -> ToolFailure:
         if call.attempts and step.presumed_dead:
             says = f"{call.part.name} was started and its result was lost; it may have done its work or not"
             return ToolFailure(kind=ToolFailureKind.OUTCOME_UNKNOWN, message=says)
-        begun = "was stopped" if call.attempts else "was not started"
+        asked = call.call_id in here.journal.children or here.journal.left_child(call.call_id) is not None
+        begun = "was stopped" if call.attempts or asked else "was not started"
         says = f"{call.part.name} {begun}; {_ends(step, reason)}"
         return ToolFailure(kind=ToolFailureKind.CANCELED, message=says[:1000])
 

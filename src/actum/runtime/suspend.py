@@ -81,7 +81,8 @@ def _questions(here: OpenRun, *, inherited: bool) -> list[AskedItem]:
         asked = [item for item in journal.asked.values() if item.tool_call_id is None and item.run_id is None]
         return [asked_item(here.run.run_id, item) for item in asked]
     items = journal.checkpoint.items if journal.checkpoint is not None else ()
-    return [item for item in items if item.tool_call_id is None and item.item_id not in journal.answers]
+    own = [item for item in items if item.tool_call_id is None and item.through is None]
+    return [item for item in own if item.item_id not in journal.answers]
 
 
 async def _left(ledger: Ledger, here: OpenRun, group: Group, call_id: str) -> tuple[LeftCall, list[AskedItem]]:
