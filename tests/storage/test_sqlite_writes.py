@@ -133,6 +133,7 @@ async def test_a_reader_of_an_older_state_delays_the_erasure_of_the_log_alone(
     assert rows_of(path)["runs"] == 0
     assert where(path, b"secretQ")
     reader.close()
+    # The next commit, whoever writes it, does what was left.
     await apply(backend, started(session_row("s2")))
     assert where(path, b"secretQ") == []
 

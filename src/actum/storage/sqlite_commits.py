@@ -42,9 +42,9 @@ class Commits:
         self._unclean = False
 
     @property
-    def quick(self) -> bool:
-        """Whether the disk has not been slow lately."""
-        return self._slow < _SLOW_IN_A_ROW
+    def ready(self) -> bool:
+        """Whether `attempt` has a prospect: the disk has not been slow lately, and nothing is left to clear away."""
+        return self._slow < _SLOW_IN_A_ROW and not self._unclean
 
     def close(self) -> None:
         """Closes the lock's file; the connection is its thread's."""

@@ -75,7 +75,7 @@ class Writer:
             return False
         try:
             commits = self._commits
-            answers = commits.attempt(jobs) if commits is not None and commits.quick else None
+            answers = commits.attempt(jobs) if commits is not None and commits.ready else None
             self._unfolded += size + _COMMIT_BYTES
         finally:
             self._turn.release()
