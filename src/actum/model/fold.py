@@ -229,6 +229,8 @@ def _joined(texts: list[str], *, whole: bool = True) -> str:
     A half without its other half is malformed, and left out of a text that is not `whole` because it broke off there.
     """
     text = "".join(texts)
+    if text.isascii():
+        return text
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "strict" if whole else "ignore")
     except UnicodeDecodeError:

@@ -7,7 +7,7 @@ of a transcript that ends with the assistant loses the blanks at its end, which 
 import itertools
 from typing import Final, TypeAlias, assert_never
 
-from actum.base.value import Json, dump_json
+from actum.base.value import Json, spelled
 from actum.messages.message import Message, Role
 from actum.messages.parts import (
     CacheCheckpointPart,
@@ -161,7 +161,7 @@ class _Writer:
         if any(block["type"] != "tool_result" for block, _, _ in self._blocks):
             self._told.refused("a tool result behind other content would have to be moved", index, position)
         content = part.content
-        text = content if isinstance(content, str) else "" if content is None else dump_json(content).decode()
+        text = content if isinstance(content, str) else "" if content is None else spelled(content).decode()
         block: _Block = {"type": "tool_result", "tool_use_id": self._aliases.id(part.tool_use_id)}
         said: list[_Block] = [{"type": "text", "text": text}] if text.strip() else []
         files = [self._file_block(index, position, each) for each in part.attachments]

@@ -8,6 +8,7 @@ from typing import Final
 
 from actum.base.errors import shortened
 from actum.base.value import Json, dump_json, items, load_json, members
+from actum.base.value import spelled as spelled_again
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
 from actum.model.reading import count, malformed, mapping, text
@@ -44,13 +45,15 @@ def decode(answer: bytes, encoded: Encoded) -> ModelResponse:
     spelled = members(answer)
     if "content" not in spelled:
         raise malformed("the answer has no content")
-    about = {name: load_json(bytes(value)) for name, value in spelled.items() if name != "content"}
+    about = load_json(spelled_again({name: value for name, value in spelled.items() if name != "content"}))
     decoder, folding = MessagesDecoder(encoded), ResponseFold()
     chunks = [*decoder.begin(), *decoder.about(about)]
     for index, block in enumerate(items(bytes(spelled["content"]))):
-        inside = members(bytes(block))
-        given = {name: load_json(bytes(value)) for name, value in inside.items() if name != "input"}
-        chunks += decoder.block(index, given)
+        data = bytes(block)
+        # Only a tool's input must keep its spelling; what surely holds none is read in one go.
+        inside = members(data) if b'"input"' in data else {}
+        beside = spelled_again({name: value for name, value in inside.items() if name != "input"}) if inside else data
+        chunks += decoder.block(index, mapping(load_json(beside), "a block"))
         if "input" in inside:
             chunks.append(ToolUseDelta(index=index, input=bytes(inside["input"]).decode()))
         chunks += decoder.block_end(index)

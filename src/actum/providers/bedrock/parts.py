@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final, assert_never
 
-from actum.base.value import Json, dump_json
+from actum.base.value import Json, spelled
 from actum.messages.parts import (
     CharRange,
     ChunkRange,
@@ -119,7 +119,7 @@ def result_body(part: ToolResultPart) -> tuple[list[dict[str, Json]], str | None
         return [{"text": NO_CONTENT}], "an empty result says so"
     if isinstance(content, str):
         return [{"text": content}], None
-    return [{"text": dump_json(content).decode()}], "a result that is no object is sent as its JSON text"
+    return [{"text": spelled(content).decode()}], "a result that is no object is sent as its JSON text"
 
 
 def citations(part: CitationsPart) -> dict[str, Json]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from actum.base.errors import InvalidValue
-from actum.base.value import Json, dump_json
+from actum.base.value import Json, spelled
 from actum.messages.parts import DocumentPart, ImagePart, ToolResultPart, ToolUsePart
 
 # Gemini reads every number as a double, in which larger integers have neighbours that look alike.
@@ -82,7 +82,7 @@ def response_of(part: ToolResultPart) -> tuple[dict[str, Json], str | None]:
     """A result's content as the object that Gemini wants, and why that does not say just the same."""
     content, otherwise = part.content, None
     if has_large_integers(content):
-        content = dump_json(content).decode()
+        content = spelled(content).decode()
         otherwise = "a result with integers beyond 2**53 is sent as its JSON text, for Gemini would round them"
     names = [about_document(each) for each in part.attachments if isinstance(each, DocumentPart)]
     told = [name for name in names if name is not None]

@@ -3,7 +3,7 @@
 import base64
 from typing import Final
 
-from actum.base.value import dump_json
+from actum.base.value import spelled
 from actum.messages.parts import DocumentPart, ImagePart, ToolResultPart, ToolUsePart
 
 NO_CONTENT: Final = "(no content)"
@@ -54,7 +54,7 @@ def result_text(result: ToolResultPart) -> str:
         content = {"error": content}
     if content is None:
         return NO_CONTENT
-    text = content if isinstance(content, str) else dump_json(content).decode()
+    text = content if isinstance(content, str) else spelled(content).decode()
     return text if text.strip() else NO_CONTENT
 
 
