@@ -32,6 +32,8 @@ def erase(path: str) -> str:
 BAD: dict[str, dict[str, Any]] = {
     "no id": {"agent_id": "", "model": "openai:gpt"},
     "neither model nor planner": {"agent_id": "a"},
+    "a model without its provider": {"agent_id": "a", "model": "gpt-4.1"},
+    "a provider that is not known": {"agent_id": "a", "model": "opnai:gpt-4.1"},
     "both": {"agent_id": "a", "model": "openai:gpt", "planner": ScriptedPlanner()},
     "instructions for a planner": {"agent_id": "a", "planner": ScriptedPlanner(), "instructions": "x"},
     "settings for a planner": {"agent_id": "a", "planner": ScriptedPlanner(), "settings": ModelSettings()},

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from actum.base.checks import refuse
+from actum.base.checks import refuse, text
 from actum.model.client import ModelClient
 from actum.model.pacing import PacedModel
 from actum.model.wrap import RetryingModel
@@ -17,12 +17,18 @@ def pick(name: str, **options: Any) -> ModelClient:  # noqa: ANN401 - each provi
     Raises InvalidValue for a name without a provider that is known here, MissingExtra when its extra is not installed,
     ProviderError when its key is missing.
     """
+    provider, model = named(name)
+    return RetryingModel(PacedModel(_PROVIDERS[provider](model, **options)))
+
+
+def named(name: str) -> tuple[str, str]:
+    """The provider and the model in a name; nothing is loaded. Raises InvalidValue for one that `pick` would refuse."""
+    text("model", name)
     provider, colon, model = name.partition(":")
-    make = _PROVIDERS.get(provider)
-    if make is None or not colon or not model.strip():
+    if provider not in _PROVIDERS or not colon or not model.strip():
         known = ", ".join(f"{each}:MODEL" for each in sorted(_PROVIDERS))
         raise refuse("model", name, f"is a provider and a model; this version knows {known}")
-    return RetryingModel(PacedModel(make(model, **options)))
+    return provider, model
 
 
 def _openai_chat(model: str, **options: Any) -> ModelClient:  # noqa: ANN401 - see pick

@@ -12,6 +12,7 @@ from actum.planning.model_planner import ModelPlanner
 from actum.planning.planner import Planner
 from actum.planning.policy import RunPolicy, check_policy
 from actum.planning.prompt import PromptUse
+from actum.providers.pick import named
 from actum.tools.agents import agent_tool
 from actum.tools.registry import ToolRegistry
 from actum.tools.spec import ToolSpec
@@ -22,8 +23,8 @@ class Agent:
 
     `model` is a client, or a name such as `openai-chat:gpt-4.1`; `instructions` a text, or a prompt of the runtime's
     registry. `history` is what the planner is shown of a long transcript; everything unless given. `policy` bounds
-    every run of the agent. Raises InvalidValue for an odd id, two tools of one name, both a model and a
-    planner, or neither.
+    every run of the agent. Raises InvalidValue for an odd id, a model's name without a provider that is known here, two
+    tools of one name, both a model and a planner, or neither.
     """
 
     def __init__(
@@ -41,6 +42,8 @@ class Agent:
         self.agent_id = identifier("agent_id", agent_id)
         if (model is None) == (planner is None):
             raise refuse("model", model, "is given exactly when no planner is")
+        if isinstance(model, str):
+            named(model)  # a slip of the pen is told here, not by the first run
         if planner is not None and (instructions is not None or settings is not None):
             raise refuse("instructions", instructions, "stand beside a model; a planner has its own")
         if planner is not None and not isinstance(planner, Planner):
