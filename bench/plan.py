@@ -150,6 +150,20 @@ WORKLOADS: Sequence[Workload] = (
             Bar(name="MiB of growth", ratio=lambda f: f["grown_mb"], most=8),
         ),
     ),
+    # Beside other memories stands bench/memory_peers.py: what they do is too unlike for one figure of this table.
+    Workload(
+        name="memory, 10,000 entries",
+        command=("bench.memory_latency", "--entries", "10000"),
+        smoke=("bench.memory_latency", "--entries", "1000"),
+        bars=(
+            Bar(
+                name="search of 1,000 entries by words over a page of 100",
+                ratio=lambda f: f["search_ms"] / f["page_of_100_ms"],
+                most=5,
+            ),
+            Bar(name="bytes of the file per entry of 12 words", ratio=lambda f: f["bytes_per_entry"], most=400),
+        ),
+    ),
 )
 
 # A peer's program, and the variants of it that are measured; DBOS keeps no transcript, so it has turns and a start.

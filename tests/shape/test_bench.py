@@ -14,5 +14,5 @@ def test_every_workload_runs() -> None:
         [sys.executable, "-m", "bench", "--smoke"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    for workload in ("durable appends", "64 runs at once", "reading", "turns", "start", "paging"):
+    for workload in ("durable appends", "64 runs at once", "reading", "turns", "start", "paging", "memory"):
         assert f"| {workload}" in done.stdout
