@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.base.errors import NotAStore, SchemaTooNew, StoreUnavailable
+from actum.base.errors import DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable
 from actum.storage.migrate import migrations
 from actum.storage.sqlite import SQLiteBackend
 from actum.storage.sqlite_file import APPLICATION_ID, SQLiteFile
@@ -130,6 +130,15 @@ class TestNotAStore:
         made(path, damage)
         with pytest.raises(NotAStore, match=r"`\w+` is not as version 1|0001_first\.sql"):
             SQLiteFile(path).prepare()
+
+    def test_a_damaged_database_is_no_matter_of_trying_again(self, path: Path) -> None:
+        SQLiteFile(path).prepare()
+        half = path.read_bytes()
+        path.write_bytes(half[: len(half) // 2])
+        with pytest.raises(DurableDataError, match="put back a copy") as caught:
+            SQLiteFile(path).prepare()
+        assert caught.value.path == str(path)
+        assert path.read_bytes() == half[: len(half) // 2]
 
     def test_a_newer_schema(self, path: Path) -> None:
         SQLiteFile(path).prepare()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
-from actum.base.errors import ActumError, NotAStore, SchemaTooNew, StoreUnavailable
+from actum.base.errors import ActumError, DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable
 from actum.storage.locks import FileLock
 from actum.storage.migrate import Migration, migrations, pending
 
@@ -21,6 +21,8 @@ Mode: TypeAlias = Literal["ro", "rw", "rwc"]
 # "Actm": tells our files from those of other applications. It stands in the header of every store.
 APPLICATION_ID: Final = 0x4163746D
 BUSY_TIMEOUT_S: Final = 10.0
+# The low byte of an extended error code is the error; the rest says where it came up.
+_PRIMARY: Final = 0xFF
 _MAGIC: Final = b"SQLite format 3\0"
 _STATEMENTS_KEPT: Final = 256
 # A commit writes whole pages: larger ones make a single record dearer, and save next to nothing in the file.
@@ -67,7 +69,8 @@ class SQLiteFile:
     def prepare(self) -> None:
         """Makes the store when there is none, and brings its schema up to date.
 
-        Raises NotAStore and SchemaTooNew without having changed the file, StoreUnavailable for the machine.
+        Raises NotAStore, SchemaTooNew and DurableDataError without having changed the file, StoreUnavailable for the
+        machine.
         """
         if not self.path.parent.is_dir():
             raise StoreUnavailable(reason=f"there is no directory {self.path.parent}; make it first")
@@ -173,6 +176,9 @@ def unavailable(error: sqlite3.Error, path: Path) -> ActumError:
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_NOTADB:
         return NotAStore(location=str(path), reason="it is no SQLite database")
+    if code is not None and code & _PRIMARY == sqlite3.SQLITE_CORRUPT:
+        # No retry helps: whoever goes on trying would hide the damage.
+        return DurableDataError(path=str(path), rule=f"is a whole database, but: {error}; put back a copy of the file")
     return StoreUnavailable(reason=f"{path.name}: {error}")
 
 
