@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from actum.base.checks import count, identifier, instant, labels, optional_identifier, reason, text
+from actum.base.checks import count, identifier, instant, labels, optional_identifier, reason, several, text
 from actum.base.errors import InvalidValue, TooLarge
 
 
@@ -178,3 +178,18 @@ def test_a_count_is_a_whole_number_from_0(wrong: object) -> None:
 @pytest.mark.parametrize("right", [0, 1, 2**63 - 1])
 def test_a_count_is_taken(right: int) -> None:
     assert count("version", right) == right
+
+
+@pytest.mark.parametrize("given", [["a", "b"], ("a", "b"), iter(["a", "b"]), {"a": 1, "b": 2}.keys()])
+def test_several_values_are_taken_in_their_order(given: object) -> None:
+    assert several("names", given, str, "names") == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "wrong, field",
+    [(None, "names"), (5, "names"), ("ab", "names"), (b"ab", "names"), ({"a": 1}, "names"), (["a", 5], "names[1]")],
+)
+def test_what_is_no_list_of_such_values_is_refused(wrong: object, field: str) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        several("names", wrong, str, "names")
+    assert refused.value.field == field

@@ -262,3 +262,5 @@ class TestBadInput:
             Host.open("memory:", agents=[speaker(), speaker()])
         with pytest.raises(InvalidValue):
             Host.open("memory:", agents=["speaker"])  # type: ignore[list-item] # a careless caller
+        with pytest.raises(InvalidValue, match="agents"):
+            Host.open("memory:", agents=None)  # type: ignore[arg-type] # a careless caller

@@ -1,6 +1,10 @@
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from actum.base.clock import now
+from actum.base.errors import InvalidValue
 from actum.lifecycle.states import RunStatus
 from actum.messages.message import user
 from actum.messages.parts import tool_use
@@ -49,3 +53,23 @@ async def test_a_model_uses_a_tool(tmp_path: Path) -> None:
     assert out.text == "It has 3 words."
     validate_planner_transcript(messages)
     assert messages[2].tool_results[0].content == 3
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "", [], {}])
+async def test_what_names_no_run_agent_or_prepared_run_is_refused(wrong: Any) -> None:
+    async with open_store("memory:") as store:
+        runtime = Runtime(store)
+        with pytest.raises(InvalidValue):
+            runtime.register(wrong)
+        with pytest.raises(InvalidValue):
+            runtime.client(wrong)
+        for verb in (
+            runtime.output,
+            runtime.snapshot,
+            runtime.continuations,
+            runtime.prompt_refs,
+            runtime.ensure_run_completion,
+            runtime.start_prepared,
+        ):
+            with pytest.raises(InvalidValue):
+                await verb(wrong)

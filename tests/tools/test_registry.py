@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from actum.base.errors import InvalidValue
@@ -52,3 +54,9 @@ def test_an_agent_without_tools_says_so() -> None:
     failure = ToolRegistry().find("fs.read")
     assert isinstance(failure, ToolFailure)
     assert "no tools" in failure.message
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "read", read, [None], ["read"], [5]])
+def test_what_are_no_tools_is_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidValue, match="tools"):
+        ToolRegistry(wrong)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from actum.base.errors import DurableDataError, InvalidCursor, InvalidValue
@@ -144,3 +146,14 @@ def test_a_damaged_transcript_is_never_replayed_in_silence(payload: bytes) -> No
     with pytest.raises(DurableDataError) as caught:
         replay_run_log_events([damaged])
     assert caught.value.record_id == damaged.id
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "log", [None], [user("hi")]])
+def test_only_records_are_replayed(wrong: Any) -> None:
+    with pytest.raises(InvalidValue, match="records"):
+        replay_run_log_events(wrong)
+
+
+def test_only_messages_are_a_history() -> None:
+    with pytest.raises(InvalidValue, match="history"):
+        replay_run_log_events([START_WITH_HISTORY], history="hi")  # type: ignore[arg-type]  # a careless caller

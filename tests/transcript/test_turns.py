@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from actum.base.errors import InvalidValue, TranscriptError
@@ -72,3 +74,11 @@ def test_results_alone_make_no_turn_and_no_message_is_changed() -> None:
     keep_newest_turns(messages, 1)
     assert messages == [*ULM]
     assert not begins_turn(tool_results(ToolResultPart(tool_use_id="t")))
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "hi", ["hi"], [user("hi"), None]])
+def test_only_messages_are_cut(wrong: Any) -> None:
+    with pytest.raises(InvalidValue, match="messages"):
+        turns(wrong)
+    with pytest.raises(InvalidValue, match="messages"):
+        keep_newest_turns(wrong, 1)

@@ -1,8 +1,9 @@
 import copy
+from typing import Any
 
 import pytest
 
-from actum.base.errors import Finding, TranscriptError
+from actum.base.errors import Finding, InvalidValue, TranscriptError
 from actum.messages.message import Message, assistant, system, tool_results, user
 from actum.messages.parts import ImagePart, Part, TextPart, ThinkingPart, ToolResultPart, tool_use
 from actum.transcript.validate import open_calls, validate_bedrock, validate_planner_transcript
@@ -183,3 +184,12 @@ class TestOpenCalls:
     )
     def test_a_group_with_anything_behind_it_is_not_open(self, messages: tuple[Message, ...]) -> None:
         assert open_calls(messages) == ()
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "hi", [None], ["hi"], [user("hi"), {"role": "user"}], user("hi")])
+def test_what_are_no_messages_is_an_error_and_no_finding(wrong: Any) -> None:
+    for judge in (validate_planner_transcript, open_calls):
+        with pytest.raises(InvalidValue, match="messages"):
+            judge(wrong)
+    with pytest.raises(InvalidValue, match="messages"):
+        validate_bedrock(wrong, thinking_enabled=True)

@@ -4,8 +4,9 @@ A check is `(path, value) -> value`; as `Annotated[str, identifier]` it becomes 
 `plans.conform` then keeps.
 """
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from actum.base.errors import InvalidValue, TooLarge, shortened
 from actum.base.limits import (
@@ -16,6 +17,8 @@ from actum.base.limits import (
     LABEL_VALUE_BYTES,
     REASON_BYTES,
 )
+
+T = TypeVar("T")
 
 
 def refuse(path: str, value: object, rule: str) -> InvalidValue:
@@ -112,6 +115,17 @@ def labels(path: str, value: object) -> dict[str, str]:
             raise refuse(f"{path} key", key, "is not empty and not only blanks")
         exact[name] = _plain_text(f"{path}[{name!r}]", entry, LABEL_VALUE_BYTES)
     return dict(sorted(exact.items()))
+
+
+def several(path: str, values: object, kind: type[T], what: str) -> tuple[T, ...]:
+    """The items of a list of `what`, each of them a `kind`. A text or a mapping is no list."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise refuse(path, values, f"is a list of {what}")
+    given = tuple(values)
+    for index, value in enumerate(given):
+        if not isinstance(value, kind):
+            raise refuse(f"{path}[{index}]", value, f"is of the type {kind.__name__}")
+    return given
 
 
 def count(path: str, value: object) -> int:

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, aclosing
 from types import TracebackType
 from typing import Self
 
-from actum.base.checks import identifier, refuse
+from actum.base.checks import identifier, refuse, several
 from actum.base.clock import Clock, Ids, SystemClock, SystemIds, wait
 from actum.base.limits import PAGE_ITEMS_DEFAULT
 from actum.engines.contract import Engine
@@ -445,9 +445,7 @@ class Host:
 def _distinct(agents: Iterable[Agent]) -> tuple[Agent, ...]:
     """These agents, each with an id of its own."""
     known: dict[str, Agent] = {}
-    for agent in agents:
-        if not isinstance(agent, Agent):
-            raise refuse("agents", agent, "are agents")
+    for agent in several("agents", agents, Agent, "agents"):
         if agent.agent_id in known:
             raise refuse("agents", agent.agent_id, "have ids of their own")
         known[agent.agent_id] = agent

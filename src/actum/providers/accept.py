@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from actum.base.checks import refuse
+from actum.base.checks import refuse, several
 from actum.base.errors import TranscriptError
 from actum.messages.message import Message
 from actum.model.encoded import Encoded
@@ -48,7 +48,7 @@ def would_accept(
     """
     request = ModelRequest(
         model=model or _ANY_MODEL,
-        messages=tuple(messages),
+        messages=several("messages", messages, Message, "messages"),
         tools=tuple(tools),
         tool_choice=tool_choice,
         settings=settings,

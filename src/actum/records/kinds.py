@@ -320,6 +320,8 @@ def checked_payload(record: NewRecord) -> Value | Json:
 
 def payload_of(record: Record) -> Value | Json:
     """The decoded payload of a stored record. Raises DurableDataError, naming the record, for bytes that do not fit."""
+    if not isinstance(record, Record):
+        raise refuse("record", record, "is a record of a store")
     try:
         return _decoded(record)
     except ContractError as error:

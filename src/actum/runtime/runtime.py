@@ -143,6 +143,8 @@ class Runtime:
 
         Raises InvalidValue for a second agent of one id, and for one that cannot keep the runtime's policy.
         """
+        if not isinstance(agent, Agent):
+            raise refuse("agent", agent, "is an Agent")
         if not self._open:
             raise RegistrationClosed(name=agent.agent_id)
         if agent.agent_id in self._agents:
@@ -152,7 +154,7 @@ class Runtime:
 
     def client(self, agent_id: str) -> "AgentClient":
         """The client of a registered agent. Raises InvalidValue for an unknown one."""
-        if agent_id not in self._agents:
+        if identifier("agent_id", agent_id) not in self._agents:
             raise refuse(
                 "agent_id", agent_id, f"names a registered agent: {', '.join(self._agents) or 'there is none'}"
             )
@@ -196,7 +198,7 @@ class Runtime:
         Raises RunNotReady while a living process drives it, RunCorrupt when its records allow no valid end.
         """
         self._open = False
-        return await self._ensuring.completion(run_id, recovery)
+        return await self._ensuring.completion(identifier("run_id", run_id), recovery)
 
     async def ensure_child_run_link(self, run_id: str) -> Record:
         """The parent's record of this child, told again. Raises RunCorrupt when that log names no such child."""
@@ -248,6 +250,8 @@ class Runtime:
 
     async def start_prepared(self, prepared: PreparedRun) -> "RunHandle":
         """Starts a prepared run, after judging its answers, its agent and its tools once more."""
+        if not isinstance(prepared, PreparedRun):
+            raise refuse("prepared", prepared, "is a PreparedRun")
         self._open = False
         return RunHandle(self, await self._inputs.start(conform(prepared)))
 
@@ -261,7 +265,7 @@ class Runtime:
 
     async def output(self, run_id: str) -> RunOutput:
         """What a run came to, once it has ended."""
-        await self.engine.wait(run_id)
+        await self.engine.wait(identifier("run_id", run_id))
         run = await self.store.load_run(run_id)
         return output_of(run, await read_journal(self.store, run_id))
 

@@ -7,6 +7,7 @@ and continued; a tree is a run with its children and theirs. Each run is counted
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 
+from actum.base.checks import identifier
 from actum.base.limits import PAGE_ITEMS
 from actum.lifecycle.states import Run, RunStatus
 from actum.messages.message import Message, Role
@@ -187,7 +188,7 @@ class Snapshots:
                 yield log
 
     async def _log(self, run_id: str) -> _Log:
-        known = self._logs.get(run_id)
+        known = self._logs.get(identifier("run_id", run_id))
         if known is not None:
             return known
         log = _Log(await self._store.load_run(run_id))

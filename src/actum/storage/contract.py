@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TypeVar
 
+from actum.base.checks import several
 from actum.base.limits import PAGE_ITEMS_DEFAULT
 from actum.lifecycle import commands as c
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, Suspension
@@ -44,7 +45,7 @@ class Store(ABC):
 
     async def append_run_records(self, records: Sequence[NewRecord]) -> tuple[c.Appended, ...]:
         """Ordinary records of one run, all or none; some may be stored already."""
-        return await self.execute(c.AppendRunRecords(records=tuple(records)))
+        return await self.execute(c.AppendRunRecords(records=several("records", records, NewRecord, "records")))
 
     async def append_run_record(self, record: NewRecord) -> c.Appended:
         """One ordinary record."""

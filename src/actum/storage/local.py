@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar, cast, get_args
 
-from actum.base.checks import identifier, instant, refuse
+from actum.base.checks import identifier, instant, refuse, several
 from actum.base.errors import AccessDenied, RecordNotFound, SuspensionNotFound
 from actum.base.limits import COMMAND_BYTES, PAGE_ITEMS_DEFAULT
 from actum.lifecycle import commands as c
@@ -47,6 +47,8 @@ class LocalStore(OwnedStore):
 
     async def execute(self, command: c.Operation[R]) -> R:
         """The command in one transaction."""
+        if not isinstance(command, c.Operation):
+            raise refuse("command", command, "is an operation of the store, such as RootRunStart")
         # Every operation is one of the union's members; the rules give each its own answer.
         exact = checked(cast("c.Command", command))
         if self._tenant is not None:
@@ -192,7 +194,7 @@ class LocalStore(OwnedStore):
     ) -> Page[Run]:
         """The runs of a session by start time, then id."""
         identifier("session_id", session_id)
-        chosen = None if statuses is None else tuple(_status("statuses", each) for each in statuses)
+        chosen = None if statuses is None else _statuses(statuses)
         query = RunQuery(
             session_id=session_id,
             statuses=chosen,
@@ -300,7 +302,8 @@ class LocalStore(OwnedStore):
 
     async def count_runs(self, *, by: c.CountBy = "status") -> dict[str | None, int]:
         """How many runs there are for each value of the field `by`."""
-        pages.checked_choice("by", by, get_args(c.CountBy))
+        if by not in get_args(c.CountBy):
+            raise refuse("by", by, "is one of " + ", ".join(get_args(c.CountBy)))
         return dict(await self._backend.read(lambda reader: reader.count_runs(by, self._tenant)))
 
     async def scopes_behind(self, consumer: str, limit: int = PAGE_ITEMS_DEFAULT) -> tuple[c.ScopeBehind, ...]:
@@ -364,11 +367,15 @@ def _mapping(path: str, given: Mapping[str, str] | None) -> dict[str, str]:
     return dict(given or {})
 
 
-def _status(path: str, given: str) -> str:
-    wanted = pages.checked_choice(path, given, [each.value for each in RunStatus])
-    if wanted is None:
-        raise refuse(path, given, "is a run status")
-    return wanted
+def _statuses(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_status("statuses", each) for each in several("statuses", given, object, "run statuses"))
+
+
+def _status(path: str, given: object) -> str:
+    choices = [each.value for each in RunStatus]
+    if not isinstance(given, str) or given not in choices:
+        raise refuse(path, given, "is one of " + ", ".join(choices))
+    return str(given)
 
 
 def _size(command: Any) -> int:  # noqa: ANN401 - any command, whichever records it carries

@@ -17,7 +17,8 @@ async def open_store(url: str) -> AsyncIterator[OwnedStore]:
     """The store at `url`, closed on leaving: `memory:`, or `sqlite:///` and a path.
 
     `sqlite:///chat.db` is relative to the working directory, `sqlite:////var/chat.db` absolute; the file is made when
-    it is not there. Raises InvalidValue for another URL, NotAStore, SchemaTooNew, StoreUnavailable.
+    it is not there. Raises InvalidValue for another URL, NotAStore, SchemaTooNew, StoreUnavailable, DurableDataError for
+    a damaged file.
     """
     store = LocalStore(await _backend(url))
     try:
@@ -32,6 +33,8 @@ async def _backend(url: str) -> Backend:
         from actum.storage.memory import MemoryBackend
 
         return MemoryBackend()
+    if "\0" in url:
+        raise refuse("url", url, "holds no NUL character")
     if url.startswith(_SQLITE) and url != _SQLITE:
         from actum.storage.sqlite import SQLiteBackend
 

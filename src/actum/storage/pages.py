@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from actum.base.checks import identifier, labels, refuse
+from actum.base.checks import identifier, labels, refuse, several
 from actum.base.errors import DurableDataError, InvalidCursor, shortened
 from actum.base.limits import PAGE_BYTES, PAGE_ITEMS
 from actum.base.value import Json, Value
@@ -32,8 +32,7 @@ def checked_types(types: Sequence[str] | None) -> tuple[str, ...] | None:
     """Record types to list; None is every type."""
     if types is None:
         return None
-    if isinstance(types, str):
-        raise refuse("types", types, "is a list of record types")
+    types = several("types", types, str, "record types")
     for i, name in enumerate(types):
         if type(name) is not str and not isinstance(name, RecordType):
             raise refuse(f"types[{i}]", name, "is text")

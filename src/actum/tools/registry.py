@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 
-from actum.base.checks import refuse
+from actum.base.checks import refuse, several
 from actum.base.errors import shortened
 from actum.tools.failures import Recovery, ToolFailure, ToolFailureKind, cut_message
 from actum.tools.spec import ToolDefinition, ToolSpec
@@ -17,7 +17,7 @@ class ToolRegistry:
 
     def __init__(self, tools: Iterable[ToolSpec | Callable[..., object]] = ()) -> None:
         self._specs: dict[str, ToolSpec] = {}
-        for each in tools:
+        for each in several("tools", tools, object, "tools"):
             spec = each if isinstance(each, ToolSpec) else _made(each)
             if spec.name in self._specs:
                 raise refuse("tools", spec.name, "have names of their own; two tools share this one")
@@ -54,7 +54,9 @@ class ToolRegistry:
         return f"The nearest names are {', '.join(near)}." if near else f"The tools are {', '.join(self._specs)}."
 
 
-def _made(function: Callable[..., object]) -> ToolSpec:
+def _made(function: object) -> ToolSpec:
+    if not callable(function):
+        raise refuse("tools", function, "are tools, or functions to make tools of")
     # Schemas come out of pydantic, which takes longer to load than all of Actum: only whoever gives a function waits.
     from actum.tools.define import tool  # noqa: PLC0415 - see above
 

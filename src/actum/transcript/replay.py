@@ -7,7 +7,7 @@ was stopped at its start has no transcript record of its own, so replay gives it
 
 from collections.abc import Iterable, Sequence
 
-from actum.base.checks import refuse
+from actum.base.checks import refuse, several
 from actum.messages.message import Message
 from actum.records.kinds import RunStarted, messages_of, payload_of
 from actum.records.record import SCOPE_DIGITS, Record, position_of
@@ -77,4 +77,6 @@ def replay_run_log_events(records: Iterable[Record], history: Sequence[Message] 
     transcript of the run that this one goes on from. Raises InvalidValue when the log names a history and none is
     given, when it mixes runs or stands out of order; DurableDataError for a record that cannot be read.
     """
-    return Replay(history).read(records).messages
+    if history is not None:
+        history = several("history", history, Message, "messages")
+    return Replay(history).read(several("records", records, Record, "records")).messages

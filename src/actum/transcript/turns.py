@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actum.base.checks import refuse
+from actum.base.checks import refuse, several
 from actum.base.errors import Finding, TranscriptError
 from actum.messages.message import Message, Role
 from actum.transcript.validate import validate_planner_transcript
@@ -20,6 +20,7 @@ def turns(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
     `leading(messages)` and the turns put together again are the transcript. What stands before the first such user
     message (an assistant's welcome) is a first turn of its own. A lawful transcript is cut into lawful turns.
     """
+    messages = several("messages", messages, Message, "messages")
     cut: list[list[Message]] = []
     for message in messages[len(leading(messages)) :]:
         if not cut or begins_turn(message):
@@ -42,6 +43,7 @@ def keep_newest_turns(messages: Sequence[Message], count: int) -> tuple[Message,
     """
     if type(count) is not int or count < 1:
         raise refuse("count", count, "is a whole number of turns from 1")
+    messages = several("messages", messages, Message, "messages")
     validate_planner_transcript(messages)
     whole = [turn for turn in turns(messages) if begins_turn(turn[0])]
     if not whole and len(messages) > len(leading(messages)):

@@ -8,6 +8,7 @@ the other functions here and in `delta` only choose what they do with the findin
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
+from actum.base.checks import several
 from actum.base.errors import Finding, TranscriptError
 from actum.messages.message import Message, Role
 from actum.messages.parts import ThinkingPart, ToolResultPart, ToolUsePart
@@ -18,7 +19,7 @@ _PLACED: Final = frozenset({ToolUsePart, ToolResultPart, ThinkingPart})
 
 def validate_planner_transcript(messages: Sequence[Message]) -> None:
     """Raise TranscriptError with every breach of the law, in the order of the messages; say nothing of a lawful one."""
-    refuse_findings(scan(messages))
+    refuse_findings(scan(several("messages", messages, Message, "messages")))
 
 
 def validate_bedrock(messages: Sequence[Message], thinking_enabled: bool) -> None:  # noqa: FBT001 - the contract's own signature
@@ -26,6 +27,7 @@ def validate_bedrock(messages: Sequence[Message], thinking_enabled: bool) -> Non
 
     Redacted thinking counts. Raises TranscriptError with all findings.
     """
+    messages = several("messages", messages, Message, "messages")
     findings = list(scan(messages))
     for index, message in enumerate(messages):
         if not thinking_enabled or message.role is not Role.ASSISTANT or not message.tool_uses:
@@ -42,6 +44,7 @@ def open_calls(messages: Sequence[Message]) -> tuple[ToolUsePart, ...]:
     A group with anything behind it is not open: it is answered, or broken, and then `validate_planner_transcript`
     names it.
     """
+    messages = several("messages", messages, Message, "messages")
     start = last_group(messages)
     return tuple(use for message in messages[start:] for use in message.tool_uses)
 

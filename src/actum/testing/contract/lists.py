@@ -216,13 +216,30 @@ class TypeFilterPromises:
         await store.append_run_record(samples.note(run, "c"))
         assert _keys((await store.list_run_records("r1", cursor=page.cursor, types=["x.note"])).items) == ["c"]
 
-    @pytest.mark.parametrize("types", ["x.note", ["nonsense"], [""], ["X.note"], [None], [7], ["x."]])
+    @pytest.mark.parametrize("types", ["x.note", ["nonsense"], [""], ["X.note"], [None], [7], ["x."], 7, {}])
     async def test_a_type_that_no_record_has_is_refused(self, store: OwnedStore, types: Any) -> None:  # noqa: ANN401 - wrong types are the point
         await scenes.running(store)
         async with refused(store, InvalidValue):
             await store.list_run_records("r1", types=types)
         async with refused(store, InvalidValue):
             await store.list_session_run_records("s1", types=types)
+
+    @pytest.mark.parametrize("statuses", ["running", ["asleep"], [None], [[]], 7, {}])
+    async def test_a_status_that_no_run_has_is_refused(self, store: OwnedStore, statuses: Any) -> None:  # noqa: ANN401 - wrong statuses are the point
+        await scenes.running(store)
+        async with refused(store, InvalidValue):
+            await store.list_runs("s1", statuses=statuses)
+
+    @pytest.mark.parametrize("by", [None, "", "labels", 7, []])
+    async def test_what_runs_cannot_be_counted_by_is_refused(self, store: OwnedStore, by: Any) -> None:  # noqa: ANN401 - wrong fields are the point
+        async with refused(store, InvalidValue):
+            await store.count_runs(by=by)
+
+    @pytest.mark.parametrize("wrong", [None, 7, "start", [None], samples.note])
+    async def test_what_is_no_operation_is_refused(self, store: OwnedStore, wrong: Any) -> None:  # noqa: ANN401 - wrong values are the point
+        for operation in (store.execute, store.start_root_run, store.record_run_terminal, store.append_run_records):
+            async with refused(store, InvalidValue):
+                await operation(wrong)
 
 
 class LargePagePromises:
