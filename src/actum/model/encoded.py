@@ -71,7 +71,7 @@ def draft_of(request: ModelRequest, rule: AliasRule) -> Draft:
     """
     request = exact(request)
     validate_planner_transcript(request.messages)
-    uses = [use for message in request.messages for use in message.tool_uses]
+    uses = [part for message in request.messages for part in message.parts if isinstance(part, ToolUsePart)]
     offered = [tool.name for tool in request.tools]
     # What an id is called may not depend on its neighbours, so every id is aliased by itself.
     aliases = Aliases((*offered, *(use.name for use in uses)), (use.id for use in uses), rule)

@@ -5,7 +5,7 @@ An answer without a StopChunk was interrupted: what is left of it is its text, m
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 
 from actum.base.checks import refuse
 from actum.base.errors import InvalidValue, ModelError, shortened
@@ -28,6 +28,9 @@ from actum.model.response import (
 )
 
 N = TypeVar("N", Usage, ResponseStarted)
+
+_NOBODY: Final = ResponseStarted()
+_UNCOUNTED: Final = Usage()
 
 
 def fold(chunks: Iterable[Chunk]) -> ModelResponse:
@@ -87,17 +90,24 @@ class ResponseFold:
     """Takes chunks as they come; `response` may be asked at any time and says what came so far."""
 
     def __init__(self) -> None:
-        self._about = ResponseStarted()
+        self._about = _NOBODY
         self._blocks: dict[int, _Block] = {}
         self._refusal: list[str] = []
         self._stop: StopChunk | None = None
-        self.usage = Usage()
+        self.usage = _UNCOUNTED
         self.began = False
 
     def add(self, chunk: Chunk) -> None:
         """Take the next chunk. Raises ModelError when it does not fit those before."""
         self.began = True
+        # The pieces come first: of them there are many.
         match chunk:
+            case TextDelta():
+                self._block(chunk.index, TextDelta).texts.append(chunk.text)
+            case ToolUseDelta():
+                self._add_tool_use(chunk)
+            case ThinkingDelta():
+                self._add_thinking(chunk)
             case ResponseStarted():
                 self._about = _newer(self._about, chunk)
             case UsageChunk():
@@ -107,14 +117,8 @@ class ResponseFold:
                 self._stop = chunk
             case RefusalDelta():
                 self._refusal.append(chunk.text)
-            case TextDelta():
-                self._block(chunk.index, TextDelta).texts.append(chunk.text)
             case CitationDelta():
                 self._block(chunk.index, TextDelta).citations.append(chunk.citation)
-            case ThinkingDelta():
-                self._add_thinking(chunk)
-            case ToolUseDelta():
-                self._add_tool_use(chunk)
             case _:
                 assert_never(chunk)
 
@@ -144,7 +148,9 @@ class ResponseFold:
         )
 
     def _block(self, index: int, kind: type[TextDelta | ThinkingDelta | ToolUseDelta]) -> _Block:
-        block = self._blocks.setdefault(index, _Block(kind=kind))
+        block = self._blocks.get(index)
+        if block is None:
+            block = self._blocks[index] = _Block(kind=kind)
         if block.kind is not kind:
             raise _malformed(f"part {index} changed its kind in the middle of the stream")
         return block
@@ -219,6 +225,8 @@ def _deltas(index: int, part: Part) -> Iterator[Chunk]:
 
 def _newer(before: N, after: N) -> N:
     """`before` with what `after` knows; its None and its empty fields say nothing."""
+    if before is _NOBODY or before is _UNCOUNTED:
+        return after
     known = {name: value for name in after.__struct_fields__ if (value := getattr(after, name)) not in (None, ())}
     return replace(before, **known)
 

@@ -12,6 +12,7 @@ from actum.base.value import spelled as spelled_again
 from actum.model.encoded import Encoded
 from actum.model.fold import ResponseFold
 from actum.model.reading import count, malformed, mapping, text
+from actum.model.reading import items as items_of
 from actum.model.response import (
     Chunk,
     CitationDelta,
@@ -30,6 +31,8 @@ from actum.providers.anthropic.citations import citation_of
 from actum.providers.anthropic.encode import PROVIDER
 from actum.providers.anthropic.redacted import bytes_of
 
+# What surely holds no tool's input is read in one go.
+_INPUT: Final = b'"input"'
 _STOPS: Final = {
     "end_turn": StopReason.END_TURN,
     "tool_use": StopReason.TOOL_USE,
@@ -42,24 +45,45 @@ _STOPS: Final = {
 
 def decode(answer: bytes, encoded: Encoded) -> ModelResponse:
     """The response in the bytes of a whole answer. Raises ModelError, kind `malformed_response`, or InvalidValue."""
-    spelled = members(answer)
-    if "content" not in spelled:
-        raise malformed("the answer has no content")
-    about = load_json(spelled_again({name: value for name, value in spelled.items() if name != "content"}))
+    about, blocks = _opened(answer)
     decoder, folding = MessagesDecoder(encoded), ResponseFold()
     chunks = [*decoder.begin(), *decoder.about(about)]
-    for index, block in enumerate(items(bytes(spelled["content"]))):
-        data = bytes(block)
-        # Only a tool's input must keep its spelling; what surely holds none is read in one go.
-        inside = members(data) if b'"input"' in data else {}
-        beside = spelled_again({name: value for name, value in inside.items() if name != "input"}) if inside else data
-        chunks += decoder.block(index, mapping(load_json(beside), "a block"))
-        if "input" in inside:
-            chunks.append(ToolUseDelta(index=index, input=bytes(inside["input"]).decode()))
+    for index, (given, input) in enumerate(blocks):
+        chunks += decoder.block(index, given)
+        if input is not None:
+            chunks.append(ToolUseDelta(index=index, input=input.decode()))
         chunks += decoder.block_end(index)
     for chunk in (*chunks, *decoder.stopping(about), *decoder.end()):
         folding.add(chunk)
     return folding.response()
+
+
+def _opened(answer: bytes) -> tuple[Mapping[str, Json], list[tuple[Mapping[str, Json], bytes | None]]]:
+    """What stands beside the content, and each block of it beside its input, which alone must keep its spelling."""
+    if _INPUT not in answer:
+        about = dict(mapping(load_json(answer), "the answer"))
+        found = items_of(about.pop("content", None), "content") if "content" in about else None
+        blocks = [_whole(block) for block in found or ()]
+    else:
+        spelled = members(answer)
+        found = items(bytes(spelled["content"])) if "content" in spelled else None
+        about = load_json(spelled_again({name: value for name, value in spelled.items() if name != "content"}))
+        blocks = [_beside_input(bytes(block)) for block in found or ()]
+    if found is None:
+        raise malformed("the answer has no content")
+    return about, blocks
+
+
+def _whole(block: Json) -> tuple[Mapping[str, Json], bytes | None]:
+    return mapping(block, "a block"), None
+
+
+def _beside_input(block: bytes) -> tuple[Mapping[str, Json], bytes | None]:
+    if _INPUT not in block:
+        return _whole(load_json(block))
+    inside = members(block)
+    beside = spelled_again({name: value for name, value in inside.items() if name != "input"})
+    return load_json(beside), bytes(inside["input"]) if "input" in inside else None
 
 
 class MessagesDecoder:
