@@ -17,8 +17,8 @@ async def open_store(url: str) -> AsyncIterator[OwnedStore]:
     """The store at `url`, closed on leaving: `memory:`, or `sqlite:///` and a path.
 
     `sqlite:///chat.db` is relative to the working directory, `sqlite:////var/chat.db` absolute; the file is made when
-    it is not there. Raises InvalidValue for another URL, NotAStore, SchemaTooNew, StoreUnavailable, DurableDataError for
-    a damaged file.
+    it is not there. Raises InvalidValue for another URL, NotAStore, SchemaTooNew, StoreUnavailable, and
+    DurableDataError for a damaged file.
     """
     store = LocalStore(await _backend(url))
     try:
