@@ -9,6 +9,7 @@ from tests.support.project import ROOT
 
 PAGES = [
     "conversations.md",
+    "tools.md",
     "suspending.md",
     "approving.md",
     "children.md",
