@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from actum.base.checks import identifier, instant, optional_identifier, refuse, text
+from actum.base.checks import identifier, instant, optional_identifier, refuse, several, text
 from actum.base.errors import (
     InvalidCursor,
     InvalidValue,
@@ -122,13 +122,12 @@ class EventSearch:
 
 def checked_events(events: Sequence[MemoryEvent]) -> tuple[MemoryEvent, ...]:
     """The events in their exact form, each id once."""
+    events = several("events", events, MemoryEvent, "events")
     if len(events) > COMMAND_RECORDS:
         raise refuse("events", len(events), f"are at most {COMMAND_RECORDS} in one call")
     seen: set[str] = set()
     exact = []
     for i, event in enumerate(events):
-        if type(event) is not MemoryEvent:
-            raise refuse(f"events[{i}]", event, "is a MemoryEvent")
         exact.append(conform(event, f"events[{i}]"))
         if event.event_id in seen:
             raise refuse(f"events[{i}].event_id", event.event_id, "is given once, not twice")

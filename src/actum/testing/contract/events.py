@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -131,6 +131,12 @@ class EventPromises:
     async def test_an_id_comes_once_in_a_call(self, memory: MemoryStore) -> None:
         with pytest.raises(InvalidValue):
             await keep(memory, told("e1", "hi"), told("e1", "hi"))
+        assert (await loaded(memory)).events == ()
+
+    @pytest.mark.parametrize("wrong", [None, 7, "e1", {}, [None], ["e1"]])
+    async def test_only_events_are_kept(self, memory: MemoryStore, wrong: Any) -> None:  # noqa: ANN401 - wrong values are the point
+        with pytest.raises(InvalidValue, match="events"):
+            await memory.append_events("s1", "helper", "r1", wrong)
         assert (await loaded(memory)).events == ()
 
     async def test_a_run_belongs_to_one_session_and_agent(self, memory: MemoryStore) -> None:
