@@ -31,6 +31,7 @@ N = TypeVar("N", Usage, ResponseStarted)
 
 _NOBODY: Final = ResponseStarted()
 _UNCOUNTED: Final = Usage()
+_NOTHING: Final[tuple[object, ...]] = (_NOBODY, _UNCOUNTED)
 
 
 def fold(chunks: Iterable[Chunk]) -> ModelResponse:
@@ -225,7 +226,7 @@ def _deltas(index: int, part: Part) -> Iterator[Chunk]:
 
 def _newer(before: N, after: N) -> N:
     """`before` with what `after` knows; its None and its empty fields say nothing."""
-    if before is _NOBODY or before is _UNCOUNTED:
+    if any(before is nothing for nothing in _NOTHING):
         return after
     known = {name: value for name in after.__struct_fields__ if (value := getattr(after, name)) not in (None, ())}
     return replace(before, **known)
