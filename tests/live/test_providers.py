@@ -14,8 +14,18 @@ from actum.model.fold import fold
 from actum.providers.accept import would_accept
 from actum.testing.provider_samples import TOOLS, standard_conversation
 
-KEYS = {"openai": "OPENAI_API_KEY", "openai-chat": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-MODELS = os.environ.get("ACTUM_LIVE_MODELS", "openai:gpt-5-mini,openai-chat:gpt-4.1-mini,anthropic:claude-haiku-4-5")
+KEYS = {
+    "openai": "OPENAI_API_KEY",
+    "openai-chat": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "bedrock": "AWS_ACCESS_KEY_ID",
+    "gemini": "GEMINI_API_KEY",
+}
+MODELS = os.environ.get(
+    "ACTUM_LIVE_MODELS",
+    "openai:gpt-5-mini,openai-chat:gpt-4.1-mini,anthropic:claude-haiku-4-5,"
+    "bedrock:amazon.nova-lite-v1:0,gemini:gemini-2.5-flash",
+)
 SETTINGS = ModelSettings(max_output_tokens=2000)
 
 pytestmark = [
