@@ -31,8 +31,11 @@ from actum.storage.owners import FileOwners
 async def main(folder):
     async with FileOwners(Path(folder)).hold() as owner:
         print(owner, flush=True)
+        heard, told = os.pipe()
         if os.fork():
+            os.read(heard, 1)  # the child lives, and has given back what it inherited
             os._exit(0)
+        os.write(told, b"!")
         sys.stdin.readline()
         os._exit(0)
 
@@ -110,8 +113,9 @@ class TestFiles:
         parent = program(ORPHAN, folder)
         owner = await asyncio.to_thread(line_of, parent)
         await asyncio.to_thread(parent.wait, 60)
-        assert not await FileOwners(folder).alive(owner)
+        alive = await FileOwners(folder).alive(owner)
         await asyncio.to_thread(parent.communicate, "go\n")
+        assert not alive
 
     async def test_a_forked_child_holds_nothing_itself(self, folder: Path) -> None:
         owners = FileOwners(folder)

@@ -16,7 +16,7 @@ from actum.storage.backend import Reader, RecordQuery, SessionQuery, Transaction
 from actum.storage.opening import open_store
 from actum.storage.sqlite import SQLiteBackend
 from actum.storage.sqlite_view import SQLiteView
-from tests.support.programs import end_of, line_of, program
+from tests.support.programs import end_of, line_of, program, rest_of
 from tests.support.rows import appended, new_record, run_row, session_row, started
 
 
@@ -241,7 +241,7 @@ class TestOtherProcesses:
         victim.stdin.flush()
         told = [int(line_of(victim)) for _ in range(answers)]
         os.kill(victim.pid, signal.SIGKILL)
-        rest, _ = victim.communicate(timeout=60)
+        rest = rest_of(victim)
         told += [int(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
         stored = await keys_of_scope(backend)
         assert told == list(range(1, len(told) + 1))

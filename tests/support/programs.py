@@ -29,6 +29,14 @@ def line_of(running: "subprocess.Popen[str]") -> str:
     return line.strip()
 
 
+def rest_of(running: "subprocess.Popen[str]") -> str:
+    """What a program that was killed had still said; `communicate` would lose what `line_of` has read ahead."""
+    assert running.stdout is not None
+    rest = running.stdout.read()
+    running.communicate(timeout=60)
+    return rest
+
+
 def end_of(running: "subprocess.Popen[str]", said: str | None = None) -> str:
     """What the program still says until it ends well, after it was told `said`."""
     output, errors = running.communicate(None if said is None else said + "\n", timeout=120)
