@@ -19,6 +19,7 @@ from actum.base.errors import (
     StoreUnavailable,
     TranscriptError,
 )
+from actum.base.value import replace
 from actum.lifecycle.states import RunStatus
 from actum.messages.message import assistant, system, tool_results, user
 from actum.messages.parts import ToolResultPart, tool_use
@@ -27,6 +28,7 @@ from actum.records.kinds import RunRequested
 from actum.records.record import Follows, HistoryRef
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
+from actum.runtime.begin import begin
 from actum.runtime.runtime import Ask
 from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
@@ -43,6 +45,17 @@ GO = [user("go")]
 @pytest.fixture
 async def store() -> OwnedStore:
     return await begun(MemoryBackend())
+
+
+async def test_of_two_hosts_at_the_end_of_a_session_one_stores_the_stop_and_the_other_hears_of_it(
+    store: OwnedStore,
+) -> None:
+    await store.end_session(SESSION, at(1))
+    assert (await begin(store, request())).ended is RunStatus.CANCELED
+    before = await read_everything(store)
+    with pytest.raises(SessionEnded):
+        await begin(store, replace(request(), requested_at=at(2)))
+    assert await read_everything(store) == before
 
 
 async def test_an_exact_repeat_is_the_run_that_was_started_first(store: OwnedStore) -> None:

@@ -1,6 +1,6 @@
 """The first step: the start, with all that recovery needs, in one write."""
 
-from actum.base.errors import NotFound, RecordConflict, RunConflict
+from actum.base.errors import NotFound, RecordConflict, RunConflict, SessionEnded
 from actum.base.value import dump
 from actum.lifecycle.commands import (
     ChildRunStart,
@@ -10,7 +10,7 @@ from actum.lifecycle.commands import (
     RunStart,
     Started,
 )
-from actum.lifecycle.states import SESSION_ENDED, RunStatus
+from actum.lifecycle.states import SESSION_ENDED, RunStatus, StartOutcome
 from actum.loop import keys
 from actum.loop.world import Begun, Opening, ParentCall, RunRequest
 from actum.records import makers
@@ -22,12 +22,16 @@ from actum.storage.contract import Store
 
 
 async def begin(store: Store, request: RunRequest) -> Begun:
-    """Stores the start. A run that was started by the same request before is that run; another one is RunConflict."""
+    """Stores the start. A run that was started by the same request before is that run; another one is RunConflict.
+
+    A run that its ended session stopped keeps nothing of its request, so none can be told to be the same: SessionEnded.
+    """
     try:
         started = await _start(store, request)
     except (RunConflict, RecordConflict) as error:
         stored = await stored_digest(store, request.run_id)
         if stored is None:
+            await _stopped(store, request, error)
             raise
         if stored != request.request_digest:
             raise RunConflict(run_id=request.run_id, field="request") from error
@@ -45,6 +49,15 @@ async def stored_digest(store: Store, run_id: str) -> str | None:
         return None
     requested = payload_of(record)
     return requested.request_digest if isinstance(requested, RunRequested) else None
+
+
+async def _stopped(store: Store, request: RunRequest, error: Exception) -> None:
+    """Raises SessionEnded for a run of the session's own that was stopped at its start."""
+    if request.session_id is None or request.parent is not None:
+        return
+    run = await store.load_run(request.run_id)
+    if run.session_id == request.session_id and run.start_outcome is StartOutcome.STOP:
+        raise SessionEnded(session_id=request.session_id) from error
 
 
 async def _start(store: Store, request: RunRequest) -> Started:
