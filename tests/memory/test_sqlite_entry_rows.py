@@ -8,6 +8,7 @@ from pathlib import Path
 from actum.memory import sqlite_entry_rows as rows
 from actum.memory.entries import EntrySource, MemoryEntry, MemoryScope, ScopeKey
 from actum.memory.opening import open_memory
+from actum.memory.vector_cache import VectorCache
 from actum.testing.samples import at
 
 HERE = ScopeKey(None, MemoryScope.USER, "ada")
@@ -39,7 +40,7 @@ async def test_no_verb_reads_through_the_rows_of_others(tmp_path: Path) -> None:
         assert len(rows.behind(connection, HERE, None, 10, at(3))) == 2
         numbers = rows.worded(connection, HERE, "b", 10, at(3))
         assert rows.covered(connection, HERE, "b", numbers) == numbers
-        assert rows.near(connection, HERE, vector, 10, at(3))
+        assert rows.near(connection, HERE, vector, 10, at(3), VectorCache(), 0)
         assert rows.delete_source(connection, None, "r1", None) == 2
         found = rows.present(connection, HERE, "k", at(3))
         assert found is not None

@@ -29,6 +29,9 @@ PAGE_ITEMS_DEFAULT: Final = 100
 PAGE_BYTES: Final = 8 * MIB
 CURSOR_CHARS: Final = 4096
 
+# What the search by vectors keeps in memory, of all scopes of one open memory.
+VECTOR_CACHE_BYTES: Final = 64 * MIB
+
 GROUP_COMMANDS: Final = 512
 GROUP_BYTES: Final = 64 * MIB
 

@@ -14,7 +14,8 @@ import operator
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from actum.base.checks import refuse
 from actum.memory.terms import terms
@@ -31,6 +32,10 @@ _COVERED: Final = 0.5
 # BM25's constants, as SQLite's FTS5 has them (Robertson and Zaragoza, 2009).
 _SATURATION: Final = 1.2
 _LENGTH: Final = 0.75
+
+# How many numbers are multiplied at once. Of more, numpy's library gives shares to threads of its own: for a few dozen
+# microseconds of work it then waits milliseconds on a busy machine, and last bits depend on the number of processors.
+_AT_ONCE: Final = 2**18
 
 
 class Embedder(Protocol):
@@ -70,6 +75,29 @@ class HashEmbedder:
         return vector
 
 
+@dataclass(frozen=True, slots=True)
+class VectorBlock(Generic[K]):
+    """Vectors of one length, their 32-bit floats one behind the other in `data`, and the key of each."""
+
+    keys: Sequence[K]
+    data: bytes
+
+    @classmethod
+    def of(cls, vectors: Iterable[tuple[K, bytes]], size_bytes: int) -> "VectorBlock[K]":
+        """The vectors of this size, in their order; those of another size are left out."""
+        fitting = [each for each in vectors if len(each[1]) == size_bytes]
+        return cls([key for key, _ in fitting], b"".join([data for _, data in fitting]))
+
+    def without(self, keys: Container[K]) -> "VectorBlock[K]":
+        """The vectors of all other keys."""
+        places = [place for place, key in enumerate(self.keys) if key not in keys]
+        if len(places) == len(self.keys):
+            return self
+        size = len(self.data) // len(self.keys)
+        data = b"".join([self.data[place * size : (place + 1) * size] for place in places])
+        return VectorBlock([self.keys[place] for place in places], data)
+
+
 def fuse(*rankings: Sequence[K], limit: int) -> list[tuple[K, float]]:
     """The best `limit` items of the rankings (each best first) with their scores; ties keep the order of arrival."""
     scores: dict[K, float] = defaultdict(float)
@@ -95,13 +123,12 @@ def nearest(query: bytes, vectors: Iterable[tuple[K, bytes]], limit: int) -> lis
 
     Uses numpy where it is installed (the extra `vectors`).
     """
-    keys, blobs = [], []
-    for key, blob in vectors:
-        if len(blob) == len(query):
-            keys.append(key)
-            blobs.append(blob)
-    scores = _products(query, blobs)
-    return [keys[i] for i in heapq.nlargest(limit, range(len(keys)), key=scores.__getitem__)]
+    return nearest_in(query, VectorBlock.of(vectors, len(query)), limit)
+
+
+def nearest_in(query: bytes, block: VectorBlock[K], limit: int) -> list[K]:
+    """The same among vectors of the query's length; equally near ones keep their order."""
+    return [block.keys[place] for place in _best(query, block, limit)] if block.keys else []
 
 
 def ranked_by_words(asked: Sequence[str], documents: Mapping[K, Counter[str]]) -> list[tuple[K, float]]:
@@ -147,14 +174,24 @@ def _unit(vector: Sequence[float]) -> bytes:
     return array("f", [each / length for each in vector] if length else vector).tobytes()
 
 
-def _products(query: bytes, blobs: Sequence[bytes]) -> Sequence[float]:
+def _best(query: bytes, block: VectorBlock[K], limit: int) -> Sequence[int]:
+    """The places of the greatest products with the query, the greatest first."""
     numpy = _numpy()
-    if numpy is not None and blobs:
-        matrix = numpy.frombuffer(b"".join(blobs), dtype=numpy.float32).reshape(len(blobs), -1)
-        products: Sequence[float] = (matrix @ numpy.frombuffer(query, dtype=numpy.float32)).tolist()
-        return products
-    asked = array("f", query)
-    return [sum(map(operator.mul, asked, array("f", blob))) for blob in blobs]
+    if numpy is None:
+        numbers, size = array("f", query), len(query)
+        vectors = (array("f", block.data[start : start + size]) for start in range(0, len(block.data), size))
+        scores = [sum(map(operator.mul, numbers, each)) for each in vectors]
+        return heapq.nlargest(limit, range(len(scores)), key=scores.__getitem__)
+    matrix = numpy.frombuffer(block.data, dtype=numpy.float32).reshape(len(block.keys), -1)
+    asked = numpy.frombuffer(query, dtype=numpy.float32)
+    step = max(_AT_ONCE // len(asked) // 64 * 64, 64)
+    products = numpy.concatenate([matrix[start : start + step] @ asked for start in range(0, len(matrix), step)])
+    places = numpy.arange(len(products))
+    if limit < len(products):
+        # Only what can be among the best is sorted; all that equal the last of these are kept, to fall in their order.
+        places = numpy.flatnonzero(products >= numpy.partition(products, -limit)[-limit])
+    best: list[int] = places[numpy.argsort(-products[places], kind="stable")][:limit].tolist()
+    return best
 
 
 @functools.cache

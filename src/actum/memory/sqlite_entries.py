@@ -12,6 +12,7 @@ from actum.memory.entries import FoundEntry, MemoryEntry, MemoryScope, ScopeKey,
 from actum.memory.search import DEPTH, Embedder, fuse, unit_vectors
 from actum.memory.sqlite_file import MemoryFile
 from actum.memory.terms import entry_text
+from actum.memory.vector_cache import VectorCache
 from actum.records.record import Page
 
 
@@ -22,6 +23,7 @@ class SQLiteEntryStore(EntryStore):
         self._file = file
         self._embedder = embedder
         self._clock = clock or SystemClock()
+        self._vectors = VectorCache()
 
     async def store(self, entry: MemoryEntry, *, expected: int | None = None) -> StoredEntry:
         """The entry's next version, or the present one."""
@@ -59,13 +61,13 @@ class SQLiteEntryStore(EntryStore):
         """The entries that fit."""
         place, count, asked = ScopeKey.checked(scope, scope_id, tenant), checked_limit(limit), text("query", query)
         vector = await self._vector(asked) if asked.strip() else None
-        now, depth = self._clock.now(), max(DEPTH, count)
+        now, depth, erasures = self._clock.now(), max(DEPTH, count), self._vectors.erasures()
 
         def read(connection: sqlite3.Connection) -> tuple[FoundEntry, ...]:
             worded, near = rows.worded(connection, place, asked, depth, now), []
             if vector is not None:
                 worded = rows.covered(connection, place, asked, worded)
-                near = rows.near(connection, place, vector, depth, now)
+                near = rows.near(connection, place, vector, depth, now, self._vectors, erasures)
             best = fuse(worded, near, limit=count)
             return tuple(
                 FoundEntry(entry=rows.numbered(connection, place, number), score=score) for number, score in best
@@ -83,29 +85,45 @@ class SQLiteEntryStore(EntryStore):
     async def delete(self, scope: MemoryScope, scope_id: str, key: str, *, tenant: str | None = None) -> bool:
         """Erases one entry."""
         place, of, now = ScopeKey.checked(scope, scope_id, tenant), identifier("key", key), self._clock.now()
-        gone = await self._file.write(lambda connection: rows.delete(connection, place, of, now), erases=True)
+        gone = await self._file.write(
+            lambda connection: rows.delete(connection, place, of, now),
+            erases=True,
+            after=lambda _: self._vectors.erase(place.digest),
+        )
         return gone > 0
 
     async def delete_scope(self, scope: MemoryScope, scope_id: str, *, tenant: str | None = None) -> int:
         """Erases all entries of one scope."""
         place, now = ScopeKey.checked(scope, scope_id, tenant), self._clock.now()
-        return await self._file.write(lambda connection: rows.delete(connection, place, None, now), erases=True)
+        return await self._file.write(
+            lambda connection: rows.delete(connection, place, None, now),
+            erases=True,
+            after=lambda _: self._vectors.erase(place.digest),
+        )
 
     async def delete_source(self, run_id: str, *, record_id: str | None = None, tenant: str | None = None) -> int:
         """Erases what a run wrote."""
         run, record = identifier("run_id", run_id), optional_identifier("record_id", record_id)
         of = optional_identifier("tenant", tenant)
-        return await self._file.write(lambda connection: rows.delete_source(connection, of, run, record), erases=True)
+        return await self._file.write(
+            lambda connection: rows.delete_source(connection, of, run, record), erases=True, after=self._erased
+        )
 
     async def delete_expired(self) -> int:
         """Erases what has expired."""
         now = self._clock.now()
-        return await self._file.write(lambda connection: rows.delete_expired(connection, now), erases=True)
+        return await self._file.write(
+            lambda connection: rows.delete_expired(connection, now), erases=True, after=self._erased
+        )
 
     async def forget(self, session_id: str, *, tenant: str | None = None) -> None:
         """Erases a session's entries."""
         place = ScopeKey.checked(MemoryScope.SESSION, session_id, tenant)
-        await self._file.write(lambda connection: rows.forget(connection, place), erases=True)
+        await self._file.write(
+            lambda connection: rows.forget(connection, place),
+            erases=True,
+            after=lambda _: self._vectors.erase(place.digest),
+        )
 
     async def embed_missing(self, limit: int = 1000) -> int:
         """Gives vectors to entries without one."""
@@ -123,3 +141,8 @@ class SQLiteEntryStore(EntryStore):
             return None
         (data,) = await unit_vectors(self._embedder, [said])
         return rows.Vector(self._embedder.name, data)
+
+    def _erased(self, versions: int) -> None:
+        if versions:
+            # They may have stood in any scope.
+            self._vectors.erase()

@@ -11,9 +11,10 @@ from actum.base.errors import SessionPurged
 from actum.base.limits import PAGE_BYTES
 from actum.base.value import dump_json, load_json
 from actum.memory.entries import EntrySource, MemoryEntry, ScopeKey, StoredEntry, alive, decide_store, identity_digest
-from actum.memory.search import covering, nearest, word_weight
+from actum.memory.search import VectorBlock, covering, nearest_in, word_weight
 from actum.memory.sqlite_words import add_words, asked_for, drop_words, having
 from actum.memory.terms import entry_text, telling_terms, terms
+from actum.memory.vector_cache import Searched, VectorCache
 
 _COLUMNS: Final = "entry, key, version, stored, expires, source_run, source_record, value"
 _ALIVE: Final = "(expires IS NULL OR expires > ?)"
@@ -51,6 +52,7 @@ class _Scope:
     version: int
     secret: str | None
     forgotten: bool
+    vector_changes: int
 
 
 def store(
@@ -160,8 +162,16 @@ def covered(connection: sqlite3.Connection, place: ScopeKey, query: str, numbers
     return covering(asked, weights, {number: said[number] for number in numbers})
 
 
-def near(connection: sqlite3.Connection, place: ScopeKey, vector: Vector, limit: int, now: datetime) -> list[int]:
-    """The rows whose vectors are nearest, the nearest first."""
+def near(
+    connection: sqlite3.Connection,
+    place: ScopeKey,
+    vector: Vector,
+    limit: int,
+    now: datetime,
+    cache: VectorCache,
+    erasures: int,
+) -> list[int]:
+    """The rows whose vectors are nearest, the nearest first. `erasures` are the cache's before the transaction."""
     here = _scope(connection, place)
     if here is None:
         return []
@@ -169,10 +179,15 @@ def near(connection: sqlite3.Connection, place: ScopeKey, vector: Vector, limit:
         "SELECT entry FROM memory_entries WHERE expires <= ? AND scope = ?", (to_millis(now), here.scope)
     )
     expired = {row[0] for row in gone}
-    found = connection.execute(
-        "SELECT entry, floats FROM memory_vectors WHERE scope = ? AND embedder = ?", (here.scope, vector.embedder)
-    )
-    return nearest(vector.data, (row for row in found if row[0] not in expired), limit)
+    searched = Searched(place.digest, vector.embedder, len(vector.data))
+    block = cache.get(searched, here.vector_changes)
+    if block is None:
+        found = connection.execute(
+            "SELECT entry, floats FROM memory_vectors WHERE scope = ? AND embedder = ?", (here.scope, vector.embedder)
+        )
+        block = VectorBlock[int].of(found, len(vector.data))
+        cache.keep(searched, here.vector_changes, block, erasures=erasures)
+    return nearest_in(vector.data, block.without(expired) if expired else block, limit)
 
 
 def delete(connection: sqlite3.Connection, place: ScopeKey, key: str | None, now: datetime) -> int:
@@ -251,9 +266,9 @@ def add_vectors(connection: sqlite3.Connection, embedder: str, made: Sequence[tu
 
 def _scope(connection: sqlite3.Connection, place: ScopeKey) -> _Scope | None:
     row = connection.execute(
-        "SELECT scope, version, secret, forgotten FROM memory_scopes WHERE digest = ?", (place.digest,)
+        "SELECT scope, version, secret, forgotten, vector_changes FROM memory_scopes WHERE digest = ?", (place.digest,)
     ).fetchone()
-    return None if row is None else _Scope(row[0], row[1], row[2], bool(row[3]))
+    return None if row is None else _Scope(row[0], row[1], row[2], bool(row[3]), row[4])
 
 
 def _newest(connection: sqlite3.Connection, here: _Scope | None, key: str) -> tuple[Any, ...] | None:

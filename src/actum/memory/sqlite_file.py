@@ -74,14 +74,21 @@ class MemoryFile:
         await asyncio.to_thread(file._prepare)
         return file
 
-    async def write(self, work: Callable[[sqlite3.Connection], T], *, erases: bool = False) -> T:
+    async def write(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        erases: bool = False,
+        after: Callable[[T], object] | None = None,
+    ) -> T:
         """`work` in a transaction that it may share with others; its answer after the commit.
 
         What one work refuses leaves no trace and does not touch its neighbours; what the machine refuses fails them
-        all. With `erases` the log is emptied too.
+        all. With `erases` the log is emptied too. `after` is called with the answer behind the commit, in the writer's
+        thread and before anybody hears of it; also when nobody waits for it any more.
         """
         self._require_own_process()
-        answer: T = await self._writer.ask(work, erases=erases)
+        answer: T = await self._writer.ask(work, erases=erases, after=after)
         return answer
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -118,6 +125,9 @@ class MemoryFile:
             if _inode(self._path) != self._inode:
                 raise StoreUnavailable(reason=f"{self._path} was moved or deleted while it was open")
             answers = _together(connection, jobs)
+            for job, value, error in answers:
+                if job.after is not None and error is None:
+                    job.after(value)
             if any(job.erases and error is None for job, _, error in answers):
                 _scrub(connection)
         return answers

@@ -15,11 +15,12 @@ from actum.base.errors import ActumError, StoreUnavailable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """A piece of work, the future that waits for its answer, and whether it erases something."""
+    """A piece of work, the future that waits for its answer, whether it erases something, and what its end calls."""
 
     work: Callable[[sqlite3.Connection], Any]
     future: asyncio.Future[Any]
     erases: bool
+    after: Callable[[Any], object] | None
 
 
 # A job with its answer, or with the error in the answer's place.
@@ -51,9 +52,15 @@ class Threads:
         self._lock = threading.Lock()
         self._stopped = False
 
-    async def ask(self, work: Callable[[sqlite3.Connection], Any], *, erases: bool = False) -> Any:  # noqa: ANN401 - whatever the work gives
+    async def ask(
+        self,
+        work: Callable[[sqlite3.Connection], Any],
+        *,
+        erases: bool = False,
+        after: Callable[[Any], object] | None = None,
+    ) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work`, done by one of the threads. Raises what it raises, or StoreUnavailable."""
-        job = Job(work, asyncio.get_running_loop().create_future(), erases)
+        job = Job(work, asyncio.get_running_loop().create_future(), erases, after)
         with self._lock:
             if self._stopped:
                 raise StoreUnavailable(reason="the memory is closed")
