@@ -12,8 +12,8 @@ from actum.base.limits import PAGE_BYTES
 from actum.base.value import dump_json, load_json
 from actum.memory.entries import EntrySource, MemoryEntry, ScopeKey, StoredEntry, alive, decide_store, identity_digest
 from actum.memory.search import VectorBlock, covering, nearest_in, word_weight
-from actum.memory.sqlite_words import add_words, asked_for, drop_words, having
-from actum.memory.terms import entry_text, telling_terms, terms
+from actum.memory.sqlite_words import add_words, asked_for, drop_words, holding
+from actum.memory.terms import entry_text, telling_terms
 from actum.memory.vector_cache import Searched, VectorCache
 
 _COLUMNS: Final = "entry, key, version, stored, expires, source_run, source_record, value"
@@ -155,11 +155,10 @@ def covered(connection: sqlite3.Connection, place: ScopeKey, query: str, numbers
     total = connection.execute(
         "SELECT count(*) FROM memory_entries WHERE scope = ? AND present = 1", (here.scope,)
     ).fetchone()[0]
-    weights = {each: word_weight(total, having(connection, "memory_entry_words", here.secret, each)) for each in asked}
-    marks = ", ".join("?" * len(numbers))
-    found = connection.execute(f"SELECT entry, key, value FROM memory_entries WHERE entry IN ({marks})", numbers)  # noqa: S608 - only marks
-    said = {number: set(terms(entry_text(key, load_json(value)))) for number, key, value in found}
-    return covering(asked, weights, {number: said[number] for number in numbers})
+    held = {each: holding(connection, "memory_entry_words", here.secret, each, numbers) for each in asked}
+    weights = {term: word_weight(total, count) for term, (count, _) in held.items()}
+    said = {number: {term for term, (_, those) in held.items() if number in those} for number in numbers}
+    return covering(asked, weights, said)
 
 
 def near(

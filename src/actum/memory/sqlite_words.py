@@ -6,7 +6,7 @@ how rare a word is counts within them alone, and nothing in a query is an operat
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from actum.memory.terms import asked_terms, telling_terms, terms
@@ -34,11 +34,16 @@ def asked_for(secret: str, query: str, *, every: bool) -> str | None:
     return _digests(secret, asked, " " if every else " OR ") if asked else None
 
 
-def having(connection: sqlite3.Connection, index: Index, secret: str, term: str) -> int:
-    """How many rows under this secret hold the word."""
-    match = _digests(secret, [term])
-    found = connection.execute(f"SELECT count(*) FROM {index} WHERE {index} MATCH ?", (match,)).fetchone()  # noqa: S608 - one of two names
-    return int(found[0])
+def holding(
+    connection: sqlite3.Connection, index: Index, secret: str, term: str, rows: Sequence[int]
+) -> tuple[int, set[int]]:
+    """How many rows under this secret hold the word, and which of `rows` do."""
+    match, marks = _digests(secret, [term]), ", ".join("?" * len(rows))
+    count, those = connection.execute(
+        f"SELECT count(*), group_concat(rowid) FILTER (WHERE rowid IN ({marks})) FROM {index} WHERE {index} MATCH ?",  # noqa: S608 - marks and one of two names
+        (*rows, match),
+    ).fetchone()
+    return int(count), {int(each) for each in those.split(",")} if those else set()
 
 
 def _digests(secret: str, words: Iterable[str], between: str = " ") -> str:
