@@ -92,6 +92,26 @@ async def test_a_store_that_stays_away_is_told_to_who_waits_and_the_run_stays_ru
     assert cast.ran == {"a": 1}
 
 
+async def test_an_exact_repeat_of_the_start_takes_a_run_up_that_nobody_drives_any_more() -> None:
+    away = AwayBackend(inner := MemoryBackend())
+    store = await begun(inner)
+    gate = Gate()
+    cast = Cast(uses("a"), "done").returns("a", gate)
+    async with playing(LocalStore(away), cast) as worker:
+        await worker.start()
+        await gate.reached.wait()
+        away.away = 10_000
+        gate.opened.set()
+        with pytest.raises(StoreUnavailable):
+            await worker.runtime.output(RUN)
+        away.away = 0
+        for _ in range(2):
+            await worker.start()
+            assert (await worker.runtime.output(RUN)).text == "done"
+    await proven(store, RUN)
+    assert cast.ran == {"a": 1}
+
+
 async def test_a_run_with_no_owner_yet_is_taken_by_one_and_driven_by_one() -> None:
     held = HeldBackend(inner := MemoryBackend())
     store = await begun(inner)

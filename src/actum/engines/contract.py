@@ -71,6 +71,13 @@ class Engine(Protocol):
         """Takes up the running runs whose owner is gone; their ids. Nothing where the store knows no owners."""
         ...
 
+    async def take_up(self, run_id: str) -> None:
+        """Goes on with a run that nobody drives any more, and does not wait for its end.
+
+        Nothing while somebody drives it, when it has ended, or when this engine may not. Raises RunNotFound, RunPurged.
+        """
+        ...
+
     async def ensure(self, run_id: str, policy: RecoveryPolicy = "continue") -> None:
         """Brings a run to its end that nobody drives any more; also one that was accepted and never stored.
 

@@ -115,6 +115,17 @@ class LocalEngine:
                 return tuple(taken)
             cursor = page.cursor
 
+    async def take_up(self, run_id: str) -> None:
+        """Goes on with a run that nobody drives any more."""
+        store, world = self._attached()
+        if run_id in self._runs or not isinstance(store, OwnedStore):
+            return  # without owners nobody can tell a dead process from a slow one
+        run = await repeated(self._wait, store.load_run, run_id)
+        if run.status is not RunStatus.RUNNING or not await self._drivable(store, world, run):
+            return
+        if await self._free(run) and run_id not in self._runs:
+            self._go_on(run_id, presumed_dead=run.owner is not None)
+
     async def ensure(self, run_id: str, policy: RecoveryPolicy = "continue") -> None:
         """Takes the run if its owner is gone, and waits for its end."""
         store, world = self._attached()

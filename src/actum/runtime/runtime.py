@@ -177,6 +177,8 @@ class Runtime:
         digest = ask.digest()
         name = identifier("run_id", run_id) if run_id is not None else self._ids.new("run")
         if run_id is not None and await self._known(name, digest):
+            # Whoever sends a turn again wants its answer, also when the process that drove it is gone.
+            await self.engine.take_up(name)
             return RunHandle(self, name)
         session = ask.session_id
         if session is not None and await self.store.load_session_status(session) is SessionStatus.ENDED:
