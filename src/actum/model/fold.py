@@ -4,13 +4,12 @@ An answer without a StopChunk was interrupted: what is left of it is its text, m
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeVar, assert_never
 
 from actum.base.checks import refuse
 from actum.base.errors import InvalidValue, ModelError, shortened
-from actum.base.value import replace, verbatim
-from actum.messages.message import Message, assistant
+from actum.base.value import verbatim
+from actum.messages.message import Message, Role, assistant
 from actum.messages.parts import Citation, CitationsPart, Part, TextPart, ThinkingPart, ToolUsePart
 from actum.model.response import (
     Chunk,
@@ -27,11 +26,10 @@ from actum.model.response import (
     UsageChunk,
 )
 
-N = TypeVar("N", Usage, ResponseStarted)
+T = TypeVar("T")
 
 _NOBODY: Final = ResponseStarted()
 _UNCOUNTED: Final = Usage()
-_NOTHING: Final[tuple[object, ...]] = (_NOBODY, _UNCOUNTED)
 
 
 def fold(chunks: Iterable[Chunk]) -> ModelResponse:
@@ -59,25 +57,27 @@ def remainder_of(message: Message) -> Message | None:
     return Message(role=message.role, parts=texts, meta={"partial": True}) if texts else None
 
 
-@dataclass
 class _Block:
     """One part of an answer while it grows."""
 
-    kind: type[TextDelta | ThinkingDelta | ToolUseDelta]
-    texts: list[str] = field(default_factory=list)
-    citations: list[Citation] = field(default_factory=list)
-    signatures: list[str] = field(default_factory=list)
-    redacted: bytes | None = None
-    id: str | None = None
-    name: str | None = None
-    provider: str | None = None
+    __slots__ = ("citations", "id", "kind", "name", "provider", "redacted", "signatures", "texts")
+
+    def __init__(self, kind: type[TextDelta | ThinkingDelta | ToolUseDelta]) -> None:
+        self.kind = kind
+        self.texts: list[str] = []
+        self.citations: list[Citation] = []
+        self.signatures: list[str] = []
+        self.redacted: bytes | None = None
+        self.id: str | None = None
+        self.name: str | None = None
+        self.provider: str | None = None
 
     def part(self, *, whole: bool = True) -> Part:
         text = _joined(self.texts, whole=whole)
-        signature = _joined(self.signatures) if self.signatures else None
         if self.kind is TextDelta:
             cited = tuple(self.citations)
             return CitationsPart(text=text, citations=cited) if cited else TextPart(text=text)
+        signature = _joined(self.signatures) if self.signatures else None
         if self.kind is ThinkingDelta:
             if self.redacted is not None:
                 return ThinkingPart(redacted=self.redacted, provider=self.provider)
@@ -101,33 +101,33 @@ class ResponseFold:
     def add(self, chunk: Chunk) -> None:
         """Take the next chunk. Raises ModelError when it does not fit those before."""
         self.began = True
-        # The pieces come first: of them there are many.
-        match chunk:
-            case TextDelta():
-                self._block(chunk.index, TextDelta).texts.append(chunk.text)
-            case ToolUseDelta():
-                self._add_tool_use(chunk)
-            case ThinkingDelta():
-                self._add_thinking(chunk)
-            case ResponseStarted():
-                self._about = _newer(self._about, chunk)
-            case UsageChunk():
-                # Providers repeat their counts; each one replaces the count before and is never added to it.
-                self.usage = _newer(self.usage, chunk.usage)
-            case StopChunk():
-                self._stop = chunk
-            case RefusalDelta():
-                self._refusal.append(chunk.text)
-            case CitationDelta():
-                self._block(chunk.index, TextDelta).citations.append(chunk.citation)
-            case _:
-                assert_never(chunk)
+        # The pieces come first: of them there are many. Asked one by one, for a pattern costs twice as much.
+        if isinstance(chunk, TextDelta):
+            self._block(chunk.index, TextDelta).texts.append(chunk.text)
+        elif isinstance(chunk, ToolUseDelta):
+            self._add_tool_use(chunk)
+        elif isinstance(chunk, ThinkingDelta):
+            self._add_thinking(chunk)
+        elif isinstance(chunk, ResponseStarted):
+            self._about = chunk if self._about is _NOBODY else _better_known(self._about, chunk)
+        elif isinstance(chunk, StopChunk):
+            self._stop = chunk
+        elif isinstance(chunk, UsageChunk):
+            # Providers repeat their counts; each one replaces the count before and is never added to it.
+            self.usage = chunk.usage if self.usage is _UNCOUNTED else _better_counted(self.usage, chunk.usage)
+        elif isinstance(chunk, RefusalDelta):
+            self._refusal.append(chunk.text)
+        elif isinstance(chunk, CitationDelta):
+            self._block(chunk.index, TextDelta).citations.append(chunk.citation)
+        else:
+            assert_never(chunk)
 
     def response(self) -> ModelResponse:
         """The whole answer after a StopChunk, otherwise the same as `partial`."""
         if self._stop is None:
             return self.partial()
-        message = assistant(*(block.part() for _, block in sorted(self._blocks.items())))
+        parts = tuple([self._blocks[index].part() for index in sorted(self._blocks)])
+        message = Message(role=Role.ASSISTANT, parts=parts)
         return self._response(message, self._stop.stop, self._stop.provider_stop)
 
     def partial(self) -> ModelResponse:
@@ -151,7 +151,7 @@ class ResponseFold:
     def _block(self, index: int, kind: type[TextDelta | ThinkingDelta | ToolUseDelta]) -> _Block:
         block = self._blocks.get(index)
         if block is None:
-            block = self._blocks[index] = _Block(kind=kind)
+            block = self._blocks[index] = _Block(kind)
         if block.kind is not kind:
             raise _malformed(f"part {index} changed its kind in the middle of the stream")
         return block
@@ -167,13 +167,12 @@ class ResponseFold:
 
     def _add_tool_use(self, chunk: ToolUseDelta) -> None:
         block = self._block(chunk.index, ToolUseDelta)
-        for name in ("id", "name", "provider"):
-            given, known = getattr(chunk, name), getattr(block, name)
-            if given and known and given != known:
-                raise _malformed(
-                    f"tool use {chunk.index} changed its {name} from {shortened(known)} to {shortened(given)}"
-                )
-            setattr(block, name, known or given)
+        if block.id != chunk.id:
+            block.id = _once(chunk.index, "id", block.id, chunk.id)
+        if block.name != chunk.name:
+            block.name = _once(chunk.index, "name", block.name, chunk.name)
+        if block.provider != chunk.provider:
+            block.provider = _once(chunk.index, "provider", block.provider, chunk.provider)
         block.texts.append(chunk.input)
         if chunk.signature is not None:
             block.signatures.append(chunk.signature)
@@ -224,12 +223,35 @@ def _deltas(index: int, part: Part) -> Iterator[Chunk]:
             raise refuse(f"message.parts[{index}]", part, "is text, citations, thinking or a tool use")
 
 
-def _newer(before: N, after: N) -> N:
-    """`before` with what `after` knows; its None and its empty fields say nothing."""
-    if any(before is nothing for nothing in _NOTHING):
-        return after
-    known = {name: value for name in after.__struct_fields__ if (value := getattr(after, name)) not in (None, ())}
-    return replace(before, **known)
+def _better_known(before: ResponseStarted, after: ResponseStarted) -> ResponseStarted:
+    """`before` with what `after` knows."""
+    return ResponseStarted(
+        response_id=_newer(before.response_id, after.response_id),
+        model=_newer(before.model, after.model),
+        provider=_newer(before.provider, after.provider),
+        projections=after.projections or before.projections,
+    )
+
+
+def _better_counted(before: Usage, after: Usage) -> Usage:
+    """`before` with what `after` has counted."""
+    return Usage(
+        input=_newer(before.input, after.input),
+        output=_newer(before.output, after.output),
+        cache_read=_newer(before.cache_read, after.cache_read),
+        cache_write=_newer(before.cache_write, after.cache_write),
+    )
+
+
+def _newer(before: T | None, after: T | None) -> T | None:
+    return before if after is None else after
+
+
+def _once(index: int, name: str, known: str | None, given: str | None) -> str | None:
+    """What is told once of a tool use; told again, it is the same."""
+    if given and known and given != known:
+        raise _malformed(f"tool use {index} changed its {name} from {shortened(known)} to {shortened(given)}")
+    return known or given
 
 
 def _joined(texts: list[str], *, whole: bool = True) -> str:

@@ -8,7 +8,8 @@ from actum.base.value import Json
 
 def text(given: Json, what: str) -> str | None:
     """A text or nothing."""
-    return None if given is None else words(given, what)
+    # By far the most often it is a text.
+    return given if isinstance(given, str) or given is None else words(given, what)
 
 
 def words(given: Json, what: str) -> str:
