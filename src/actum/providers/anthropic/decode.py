@@ -45,45 +45,44 @@ _STOPS: Final = {
 
 def decode(answer: bytes, encoded: Encoded) -> ModelResponse:
     """The response in the bytes of a whole answer. Raises ModelError, kind `malformed_response`, or InvalidValue."""
-    about, blocks = _opened(answer)
+    about, blocks, inputs = _opened(answer)
     decoder, folding = MessagesDecoder(encoded), ResponseFold()
     chunks = [*decoder.begin(), *decoder.about(about)]
-    for index, (given, input) in enumerate(blocks):
-        chunks += decoder.block(index, given)
-        if input is not None:
-            chunks.append(ToolUseDelta(index=index, input=input.decode()))
+    for index, block in enumerate(blocks):
+        chunks += decoder.block(index, mapping(block, "a block"))
+        if index in inputs:
+            chunks.append(ToolUseDelta(index=index, input=inputs[index].decode()))
         chunks += decoder.block_end(index)
     for chunk in (*chunks, *decoder.stopping(about), *decoder.end()):
         folding.add(chunk)
     return folding.response()
 
 
-def _opened(answer: bytes) -> tuple[Mapping[str, Json], list[tuple[Mapping[str, Json], bytes | None]]]:
-    """What stands beside the content, and each block of it beside its input, which alone must keep its spelling."""
-    if _INPUT not in answer:
-        about = dict(mapping(load_json(answer), "the answer"))
-        found = items_of(about.pop("content", None), "content") if "content" in about else None
-        blocks = [_whole(block) for block in found or ()]
-    else:
-        spelled = members(answer)
-        found = items(bytes(spelled["content"])) if "content" in spelled else None
-        about = load_json(spelled_again({name: value for name, value in spelled.items() if name != "content"}))
-        blocks = [_beside_input(bytes(block)) for block in found or ()]
-    if found is None:
+def _opened(answer: bytes) -> tuple[Mapping[str, Json], list[Json], dict[int, bytes]]:
+    """The answer, its blocks, and by their index the inputs of tools, which alone must keep their spelling."""
+    inputs: dict[int, bytes] = {}
+    if _INPUT in answer:
+        answer = _without_inputs(answer, inputs)
+    about = mapping(load_json(answer), "the answer")
+    if "content" not in about:
         raise malformed("the answer has no content")
-    return about, blocks
+    return about, items_of(about["content"], "content"), inputs
 
 
-def _whole(block: Json) -> tuple[Mapping[str, Json], bytes | None]:
-    return mapping(block, "a block"), None
-
-
-def _beside_input(block: bytes) -> tuple[Mapping[str, Json], bytes | None]:
-    if _INPUT not in block:
-        return _whole(load_json(block))
-    inside = members(block)
-    beside = spelled_again({name: value for name, value in inside.items() if name != "input"})
-    return load_json(beside), bytes(inside["input"]) if "input" in inside else None
+def _without_inputs(answer: bytes, inputs: dict[int, bytes]) -> bytes:
+    """The answer with the inputs of its tools taken out of it."""
+    spelled: dict[str, Json] = dict(members(answer))
+    if "content" in spelled:
+        blocks: list[Json] = list(items(spelled["content"]))
+        for index, block in enumerate(blocks):
+            if _INPUT not in bytes(block):
+                continue
+            inside = members(block)
+            if "input" in inside:
+                inputs[index] = bytes(inside.pop("input"))
+            blocks[index] = inside
+        spelled["content"] = blocks
+    return spelled_again(spelled)
 
 
 class MessagesDecoder:
