@@ -82,38 +82,42 @@ class ChatDecoder:
             if chosen.get("index") in (None, 0):
                 yield from self._choice(chosen)
 
-    def stop(self, reason: str | None) -> Iterator[Chunk]:
+    def stop(self, reason: str | None) -> list[Chunk]:
         """The end of the answer, for the provider's reason."""
         self.stopped = True
+        found: list[Chunk] = []
         for slot, call_id in enumerate(self._ids):
             if call_id is None:
                 # Some compatible servers name no ids; one that follows from the response is as good as theirs.
                 digest = hashlib.sha256((self._response_id or "").encode()).hexdigest()[:16]
-                yield ToolUseDelta(index=_FIRST_CALL + slot, id=f"call_{digest}_{slot}")
+                found.append(ToolUseDelta(index=_FIRST_CALL + slot, id=f"call_{digest}_{slot}"))
         known = StopReason.UNKNOWN if reason is None else _STOPS.get(reason, StopReason.UNKNOWN)
-        yield StopChunk(stop=StopReason.REFUSAL if self._refused else known, provider_stop=reason)
+        found.append(StopChunk(stop=StopReason.REFUSAL if self._refused else known, provider_stop=reason))
+        return found
 
-    def _choice(self, choice: Mapping[str, Json]) -> Iterator[Chunk]:
-        delta = choice.get("delta") if choice.get("delta") is not None else choice.get("message")
-        if delta is not None:
-            yield from self._delta(mapping(delta, "a message"))
+    def _choice(self, choice: Mapping[str, Json]) -> list[Chunk]:
+        delta = choice.get("delta")
+        if delta is None:
+            delta = choice.get("message")
+        found = [] if delta is None else self._delta(mapping(delta, "a message"))
         reason = text(choice.get("finish_reason"), "finish_reason")
-        if reason:
-            yield from self.stop(reason)
+        return found + self.stop(reason) if reason else found
 
-    def _delta(self, delta: Mapping[str, Json]) -> Iterator[Chunk]:
+    def _delta(self, delta: Mapping[str, Json]) -> list[Chunk]:
+        found: list[Chunk] = []
         thinking = text(delta.get("reasoning_content"), "reasoning_content") or _thought(delta.get("reasoning"))
         if thinking:
-            yield ThinkingDelta(index=_THINKING, text=thinking, provider=PROVIDER)
+            found.append(ThinkingDelta(index=_THINKING, text=thinking, provider=PROVIDER))
         said = text(delta.get("content"), "content")
         if said:
-            yield TextDelta(index=_TEXT, text=said)
+            found.append(TextDelta(index=_TEXT, text=said))
         refused = text(delta.get("refusal"), "refusal")
         if refused:
             self._refused = True
-            yield RefusalDelta(text=refused)
+            found.append(RefusalDelta(text=refused))
         for position, call in enumerate(items(delta.get("tool_calls"), "tool_calls")):
-            yield self._call(position, mapping(call, "a tool call"))
+            found.append(self._call(position, mapping(call, "a tool call")))
+        return found
 
     def _call(self, position: int, call: Mapping[str, Json]) -> ToolUseDelta:
         function = mapping(call.get("function"), "a tool call's function")

@@ -123,12 +123,13 @@ class ResponsesDecoder:
             return StopReason.REFUSAL
         return StopReason.TOOL_USE if self._called else StopReason.END_TURN
 
-    def _start(self, answer: Mapping[str, Json]) -> Iterator[Chunk]:
+    def _start(self, answer: Mapping[str, Json]) -> list[Chunk]:
         response_id, model = text(answer.get("id"), "id"), text(answer.get("model"), "model")
         told = self._about
         self._about = (told[0] or response_id or None, told[1] or model or None)
-        if self._about != told:
-            yield ResponseStarted(response_id=self._about[0], model=self._about[1])
+        if self._about == told:
+            return []
+        return [ResponseStarted(response_id=self._about[0], model=self._about[1])]
 
     def _began(self, place: int, item: Mapping[str, Json]) -> Iterator[Chunk]:
         if item.get("type") == "function_call" and place not in self._told:
@@ -150,53 +151,49 @@ class ResponsesDecoder:
             self._summaries[place] = summary
             yield from self._thought(place, self._told.get(place, "") + gap + piece)
 
-    def _item(self, place: int, item: Mapping[str, Json]) -> Iterator[Chunk]:
+    def _item(self, place: int, item: Mapping[str, Json]) -> list[Chunk]:
         """All of an item that was not told yet."""
         if place in self._done:
-            return
+            return []
         self._done.add(place)
         kind = item.get("type")
         if kind == "message":
-            for inside, block in enumerate(objects(item.get("content"), "content")):
-                yield from self._block(place + inside, block)
-        elif kind == "function_call":
+            blocks = enumerate(objects(item.get("content"), "content"))
+            return [chunk for inside, block in blocks for chunk in self._block(place + inside, block)]
+        if kind == "function_call":
             spelled = text(item.get("arguments"), "arguments") or ""
-            yield self._call(place, item, spelled)
-        elif kind == "reasoning":
+            return [self._call(place, item, spelled)]
+        if kind == "reasoning":
             for each in (*objects(item.get("summary"), "summary"), *objects(item.get("content"), "content")):
                 if not isinstance(each.get("text"), str):
                     raise malformed("reasoning is text")
-            yield from self._thought(place, shown(item))
-            yield ThinkingDelta(index=place, signature=signature_of(item), provider=PROVIDER)
-        else:
-            raise malformed(f"no part holds an output item of type {shortened(kind)}")
+            thought = self._thought(place, shown(item))
+            return [*thought, ThinkingDelta(index=place, signature=signature_of(item), provider=PROVIDER)]
+        raise malformed(f"no part holds an output item of type {shortened(kind)}")
 
-    def _block(self, place: int, block: Mapping[str, Json]) -> Iterator[Chunk]:
+    def _block(self, place: int, block: Mapping[str, Json]) -> list[Chunk]:
         kind = block.get("type")
         if kind == "refusal":
-            yield from self._refusal(place, text(block.get("refusal"), "a refusal") or "")
-            return
+            return self._refusal(place, text(block.get("refusal"), "a refusal") or "")
         if kind != "output_text":
             raise malformed(f"no part holds content of type {shortened(kind)}")
-        yield from self._text(place, text(block.get("text"), "text") or "")
+        found = self._text(place, text(block.get("text"), "text") or "")
         for annotation in objects(block.get("annotations"), "annotations"):
-            yield CitationDelta(index=place, citation=_citation(annotation))
+            found.append(CitationDelta(index=place, citation=_citation(annotation)))
+        return found
 
-    def _text(self, place: int, whole: str) -> Iterator[Chunk]:
+    def _text(self, place: int, whole: str) -> list[Chunk]:
         rest = self._rest(self._told, place, whole)
-        if rest:
-            yield TextDelta(index=place, text=rest)
+        return [TextDelta(index=place, text=rest)] if rest else []
 
-    def _refusal(self, place: int, whole: str) -> Iterator[Chunk]:
+    def _refusal(self, place: int, whole: str) -> list[Chunk]:
         self._refused = True
         rest = self._rest(self._refusals, place, whole)
-        if rest:
-            yield RefusalDelta(text=rest)
+        return [RefusalDelta(text=rest)] if rest else []
 
-    def _thought(self, place: int, whole: str) -> Iterator[Chunk]:
+    def _thought(self, place: int, whole: str) -> list[Chunk]:
         rest = self._rest(self._told, place, whole)
-        if rest:
-            yield ThinkingDelta(index=place, text=rest, provider=PROVIDER)
+        return [ThinkingDelta(index=place, text=rest, provider=PROVIDER)] if rest else []
 
     def _input(self, place: int, whole: str) -> ToolUseDelta:
         return ToolUseDelta(index=place, input=self._rest(self._told, place, whole))
