@@ -27,7 +27,7 @@ class Encoded:
     aliases: Aliases
     report: ProjectionReport
 
-    @property
+    @cached_property
     def projections(self) -> tuple[Projection, ...]:
         """What a response tells of its request: everything but the aliases, which are led back."""
         return tuple(each for each in self.report.projections if each.fate is not Fate.ALIASED)
@@ -125,7 +125,7 @@ def groups_of(messages: Sequence[Message]) -> Iterator[list[int]]:
         if messages[index].role is Role.ASSISTANT:
             while end < len(messages) and messages[end].role is Role.ASSISTANT:
                 end += 1
-            if not any(message.tool_uses for message in messages[index : end - 1]):
+            if end > index + 1 and not any(message.tool_uses for message in messages[index : end - 1]):
                 end = index + 1
         yield list(range(index, end))
         index = end

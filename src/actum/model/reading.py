@@ -21,7 +21,11 @@ def words(given: Json, what: str) -> str:
 
 def objects(given: Json, what: str) -> list[Mapping[str, Json]]:
     """A list of objects, empty when absent."""
-    return [mapping(each, f"one of {what}") for each in items(given, what)]
+    found: list[Mapping[str, Json]] = items(given, what)
+    for each in found:
+        if not isinstance(each, dict):
+            raise malformed(f"one of {what} is an object, not {shortened(each)}")
+    return found
 
 
 def items(given: Json, what: str) -> list[Json]:
