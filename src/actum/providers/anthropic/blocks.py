@@ -70,14 +70,14 @@ class _Writer:
                 match part:
                     case TextPart():
                         self._put_text(index, position, part.text, {})
-                    case CitationsPart():
-                        self._cited(index, position, part, role)
-                    case ImagePart() | DocumentPart():
-                        self._file(index, position, part, role)
                     case ToolResultPart():
                         self._result(index, position, part)
                     case ToolUsePart():
                         self._call(index, position, part, role)
+                    case CitationsPart():
+                        self._cited(index, position, part, role)
+                    case ImagePart() | DocumentPart():
+                        self._file(index, position, part, role)
                     case ThinkingPart():
                         self._thought(index, position, part, role)
                     case CacheCheckpointPart():
@@ -158,7 +158,7 @@ class _Writer:
         return block
 
     def _result(self, index: int, position: int, part: ToolResultPart) -> None:
-        if any(block["type"] != "tool_result" for block, _, _ in self._blocks):
+        if self._blocks and any(block["type"] != "tool_result" for block, _, _ in self._blocks):
             self._told.refused("a tool result behind other content would have to be moved", index, position)
         content = part.content
         text = content if isinstance(content, str) else "" if content is None else spelled(content).decode()
