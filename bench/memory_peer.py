@@ -1,6 +1,6 @@
 """One memory under measurement, in the Python in which it is installed; `memory_peers.py` starts one for each.
 
-    python bench/memory_peer.py actum --entries 10000
+    python bench/memory_peer.py actum --entries 10000 --users 100
 
 Prints one JSON line. An entry is put under a user and a key, read back by key, listed (the first hundred of a user),
 and searched where the peer can. Times are medians in milliseconds over 200 operations. `puts_per_second` is for 64 puts
@@ -27,7 +27,6 @@ from typing import Any
 
 OPERATIONS = 200
 TOGETHER = 64
-USERS = 100
 NUMBERS = 384
 
 
@@ -211,38 +210,40 @@ def said(number: int) -> str:
     return f"what is known about {number}"
 
 
-async def measured(name: str, asked: int) -> dict[str, object]:
+async def measured(name: str, asked: int, users: int) -> dict[str, object]:
     """One row. A peer that would take minutes gets fewer entries, which is the easier task."""
     row = ROWS[name]
     total = min(asked, row.most or asked)
+    whose = f"user-{107 % users}"
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         async with row.opened(folder) as peer:
 
             async def put(number: int) -> None:
-                await peer.put(f"user-{number % USERS}", f"fact-{number}", said(number))
+                await peer.put(f"user-{number % users}", f"fact-{number}", said(number))
 
             begun = time.perf_counter()
             for start in range(0, total, TOGETHER):
                 await asyncio.gather(*(put(n) for n in range(start, min(start + TOGETHER, total))))
             took = time.perf_counter() - begun
-            assert await peer.get("user-7", "fact-107") == said(107)
-            assert await peer.page("user-7") == min(100, total // USERS)
+            assert await peer.get(whose, "fact-107") == said(107)
+            assert await peer.page(whose) == min(100, total // users)
             result: dict[str, object] = {
                 "bench": "memory_peers",
                 "row": name,
                 "version": importlib.metadata.version(row.package),
                 "does": row.does,
                 "entries": total,
+                "users": users,
                 "puts_per_second": round(total / took),
                 "put_ms": await timed(lambda n: put(total + n)),
-                "get_ms": await timed(lambda n: peer.get(f"user-{n % USERS}", f"fact-{n}")),
-                "page_of_100_ms": await timed(lambda n: peer.page(f"user-{n % USERS}")),
+                "get_ms": await timed(lambda n: peer.get(f"user-{n % users}", f"fact-{n}")),
+                "page_of_100_ms": await timed(lambda n: peer.page(f"user-{n % users}")),
                 "search_ms": None,
             }
             if (search := peer.search) is not None:
-                assert said(107) in await search("user-7", said(107))
-                result["search_ms"] = await timed(lambda n: search(f"user-{n % USERS}", said(n)))
+                assert said(107) in await search(whose, said(107))
+                result["search_ms"] = await timed(lambda n: search(f"user-{n % users}", said(n)))
         result["bytes_per_entry"] = round(size_of(folder) / (total + OPERATIONS))
         result["journal"] = journal_of(folder / peer.database)
     return result
@@ -267,8 +268,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="One memory under measurement.")
     parser.add_argument("row", choices=sorted(ROWS))
     parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--users", type=int, default=100)
     asked = parser.parse_args()
-    print(json.dumps(asyncio.run(measured(asked.row, asked.entries))))
+    print(json.dumps(asyncio.run(measured(asked.row, asked.entries, asked.users))))
 
 
 if __name__ == "__main__":

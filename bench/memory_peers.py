@@ -1,6 +1,6 @@
 """The entries of Actum beside the stores of other projects, in one run, where they do the same.
 
-    python bench/memory_peers.py [--rounds 5] [--entries 10000]
+    python bench/memory_peers.py [--rounds 5] [--entries 10000] [--users 100]
 
 Prints one JSON line for each row of `memory_peer.py`, which says what is measured and what a row does for a put: the
 medians over the rounds, with the slowest and fastest of `puts_per_second`. In a round the rows take turns, each in a
@@ -44,10 +44,11 @@ def _done(command: list[str]) -> str:
     return done.stdout
 
 
-def once(row: str, entries: int) -> dict[str, Any]:
+def once(row: str, entries: int, users: int) -> dict[str, Any]:
     """One round of a row: its line, or why there is none."""
     try:
-        said = _done([python_of(row), str(HERE / "memory_peer.py"), row, "--entries", str(entries)])
+        asked = ["--entries", str(entries), "--users", str(users)]
+        said = _done([python_of(row), str(HERE / "memory_peer.py"), row, *asked])
     except subprocess.CalledProcessError as error:
         return {"bench": "memory_peers", "row": row, "failed": (error.stderr or str(error)).strip().splitlines()[-1]}
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -74,6 +75,7 @@ def main() -> None:
     """Measures every row, in turns."""
     parser = argparse.ArgumentParser(description="Actum's entries beside other stores.")
     parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--users", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", nargs="*", default=list(ROWS), choices=ROWS)
     asked = parser.parse_args()
@@ -81,7 +83,7 @@ def main() -> None:
     for number in range(asked.rounds):
         first = number % len(asked.rows)
         for row in asked.rows[first:] + asked.rows[:first]:
-            rounds[row].append(once(row, asked.entries))
+            rounds[row].append(once(row, asked.entries, asked.users))
     for results in rounds.values():
         print(json.dumps(together(results)), flush=True)
 

@@ -52,7 +52,8 @@ class _Scope:
     version: int
     secret: str | None
     forgotten: bool
-    vector_changes: int
+    # Grows with every change of the scope's vectors: the sum of two counts that never shrink.
+    changes: int
 
 
 def store(
@@ -179,13 +180,13 @@ def near(
     )
     expired = {row[0] for row in gone}
     searched = Searched(place.digest, vector.embedder, len(vector.data))
-    block = cache.get(searched, here.vector_changes)
+    block = cache.get(searched, here.changes)
     if block is None:
         found = connection.execute(
             "SELECT entry, floats FROM memory_vectors WHERE scope = ? AND embedder = ?", (here.scope, vector.embedder)
         )
         block = VectorBlock[int].of(found, len(vector.data))
-        cache.keep(searched, here.vector_changes, block, erasures=erasures)
+        cache.keep(searched, here.changes, block, erasures=erasures)
     return nearest_in(vector.data, block.without(expired) if expired else block, limit)
 
 
@@ -265,7 +266,8 @@ def add_vectors(connection: sqlite3.Connection, embedder: str, made: Sequence[tu
 
 def _scope(connection: sqlite3.Connection, place: ScopeKey) -> _Scope | None:
     row = connection.execute(
-        "SELECT scope, version, secret, forgotten, vector_changes FROM memory_scopes WHERE digest = ?", (place.digest,)
+        "SELECT scope, version, secret, forgotten, version + vector_changes FROM memory_scopes WHERE digest = ?",
+        (place.digest,),
     ).fetchone()
     return None if row is None else _Scope(row[0], row[1], row[2], bool(row[3]), row[4])
 

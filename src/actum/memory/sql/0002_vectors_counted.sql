@@ -1,8 +1,13 @@
--- How often the vectors of a scope have changed, whoever changed them: as long as it is the same, a copy of them is too.
--- `version` cannot tell it, for it stands still when an entry is erased or gets its vector later.
+-- What changes the vectors of a scope besides a new version in it: an erasure, and a vector that comes later. As long as
+-- this count and `version` are the same, so are the vectors, whoever wrote to the file.
 ALTER TABLE memory_scopes ADD COLUMN vector_changes INTEGER NOT NULL DEFAULT 0;
 
-CREATE TRIGGER memory_vectors_added AFTER INSERT ON memory_vectors BEGIN
+-- The vector of a new version is written before the scope counts that version, which tells of it; to count it twice would
+-- cost every write a second change of the scope's row.
+CREATE TRIGGER memory_vectors_added AFTER INSERT ON memory_vectors
+WHEN (SELECT version FROM memory_entries WHERE entry = new.entry)
+    <= (SELECT version FROM memory_scopes WHERE scope = new.scope)
+BEGIN
     UPDATE memory_scopes SET vector_changes = vector_changes + 1 WHERE scope = new.scope;
 END;
 CREATE TRIGGER memory_vectors_erased AFTER DELETE ON memory_vectors BEGIN
