@@ -117,11 +117,10 @@ class MessagesDecoder:
             case "message_stop":
                 yield from self.end()
 
-    def about(self, message: Mapping[str, Json]) -> Iterator[Chunk]:
+    def about(self, message: Mapping[str, Json]) -> list[Chunk]:
         """Who answers, and what is counted so far."""
         response_id, model = text(message.get("id"), "id"), text(message.get("model"), "model")
-        yield ResponseStarted(response_id=response_id or None, model=model or None)
-        yield from _usage(message.get("usage"))
+        return [ResponseStarted(response_id=response_id or None, model=model or None), *_usage(message.get("usage"))]
 
     def block(self, index: int, block: Mapping[str, Json]) -> Iterator[Chunk]:
         """The beginning of a block, or all of it but a tool's input."""
@@ -149,24 +148,27 @@ class MessagesDecoder:
             case kind:
                 raise malformed(f"no part holds a block of type {shortened(kind)}")
 
-    def block_end(self, index: int) -> Iterator[Chunk]:
+    def block_end(self, index: int) -> list[Chunk]:
         """What is left of a block at its end."""
+        left: list[Chunk] = []
         if index in self._signatures:
-            yield ThinkingDelta(index=index, signature=self._signatures.pop(index), provider=PROVIDER)
+            left.append(ThinkingDelta(index=index, signature=self._signatures.pop(index), provider=PROVIDER))
         if index in self._inputs:
-            yield ToolUseDelta(index=index, input=self._inputs.pop(index))
+            left.append(ToolUseDelta(index=index, input=self._inputs.pop(index)))
+        return left
 
-    def stopping(self, delta: Mapping[str, Json]) -> Iterator[Chunk]:
+    def stopping(self, delta: Mapping[str, Json]) -> list[Chunk]:
         """Why the answer will stop."""
         self._reason = text(delta.get("stop_reason"), "stop_reason") or self._reason
         details = delta.get("stop_details")
         if isinstance(details, dict) and isinstance(details.get("explanation"), str):
-            yield RefusalDelta(text=details["explanation"])
+            return [RefusalDelta(text=details["explanation"])]
+        return []
 
-    def end(self) -> Iterator[Chunk]:
+    def end(self) -> list[Chunk]:
         """The end of the answer; only now is it complete."""
         known = StopReason.UNKNOWN if self._reason is None else _STOPS.get(self._reason, StopReason.UNKNOWN)
-        yield StopChunk(stop=known, provider_stop=self._reason)
+        return [StopChunk(stop=known, provider_stop=self._reason)]
 
     def _delta(self, index: int, delta: Mapping[str, Json]) -> Iterator[Chunk]:
         match delta.get("type"):
@@ -197,15 +199,14 @@ def _index(event: Mapping[str, Json]) -> int:
     return index
 
 
-def _usage(given: Json) -> Iterator[Chunk]:
+def _usage(given: Json) -> list[Chunk]:
     if given is None:
-        return
+        return []
     counts = mapping(given, "usage")
-    yield UsageChunk(
-        usage=Usage(
-            input=count(counts.get("input_tokens")),
-            output=count(counts.get("output_tokens")),
-            cache_read=count(counts.get("cache_read_input_tokens")),
-            cache_write=count(counts.get("cache_creation_input_tokens")),
-        )
+    usage = Usage(
+        input=count(counts.get("input_tokens")),
+        output=count(counts.get("output_tokens")),
+        cache_read=count(counts.get("cache_read_input_tokens")),
+        cache_write=count(counts.get("cache_creation_input_tokens")),
     )
+    return [UsageChunk(usage=usage)]
