@@ -9,8 +9,9 @@ from datetime import datetime
 
 from actum.base.checks import refuse
 from actum.base.clock import Ids
-from actum.base.errors import HeadMoved, SessionBusy, SessionEnded
+from actum.base.errors import HeadMoved, RunCorrupt, SessionEnded
 from actum.base.value import conform, replace
+from actum.lifecycle.heads import may_follow
 from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, Session, SessionStatus
 from actum.messages.message import Message, user
 from actum.planning.policy import RunPolicy, ToolRestriction
@@ -117,9 +118,9 @@ def _messages(given: object) -> tuple[Message, ...]:
 def _history(session: Session, head: Run, *, supersede: bool) -> HistoryRef:
     # Judged here and not only by the store: a head that ends between this look and the start would be followed without
     # its words.
-    waits = head.status is RunStatus.SUSPENDED and not supersede
-    if head.status is RunStatus.RUNNING or waits or head.end_record_id is None:
-        raise SessionBusy(session_id=session.session_id, run_id=head.run_id, status=head.status)
+    may_follow(session, head, supersede=supersede)
+    if head.end_record_id is None:
+        raise RunCorrupt(run_id=head.run_id, reason=f"it is {head.status} and has no end record")
     return HistoryRef(run_id=head.run_id, through=head.end_record_id)
 
 

@@ -8,10 +8,11 @@ does a tree whose runs have all ended.
 from typing import get_args
 
 from actum.base.checks import refuse
-from actum.base.errors import RunBusy, RunPurged, SessionActive, SessionBusy, SessionPurged
+from actum.base.errors import RunPurged, SessionPurged
 from actum.host.memories import AfterPurge
 from actum.host.opened import Opened
-from actum.lifecycle.states import RunStatus, SessionStatus
+from actum.lifecycle.sessions import may_purge, may_purge_tree
+from actum.lifecycle.states import RunStatus
 from actum.memory.opening import Memory
 from actum.records.types import RecordType
 from actum.storage.contract import OwnedStore
@@ -63,11 +64,8 @@ async def _forget_session(store: OwnedStore, memory: Memory, session_id: str) ->
         # Purged before, perhaps with its memory kept. Whose it was is known no more; without tenants it was nobody's.
         tenant = None
     else:
-        if session.status is not SessionStatus.ENDED:
-            raise SessionActive(session_id=session_id)
-        running = await store.list_runs(session_id, statuses=[RunStatus.RUNNING], limit=1)
-        if running.items:
-            raise SessionBusy(session_id=session_id, run_id=running.items[0].run_id)
+        running = (await store.list_runs(session_id, statuses=[RunStatus.RUNNING], limit=1)).items
+        may_purge(session, running[0].run_id if running else None)
         tenant = session.tenant
     await memory.events.forget(session_id, tenant=tenant)
     await memory.entries.forget(session_id, tenant=tenant)
@@ -79,13 +77,13 @@ async def _forget_one_shot(store: OwnedStore, memory: Memory, run_id: str) -> No
     except RunPurged:
         tenant = None
     else:
-        await _require_ended(store, run_id)
+        may_purge_tree(await _running(store, run_id))
         tenant = root.tenant
     await memory.events.forget_one_shot(run_id, tenant=tenant)
 
 
-async def _require_ended(store: OwnedStore, root_run_id: str) -> None:
-    """Refuses a tree in which a run has started and not ended."""
+async def _running(store: OwnedStore, root_run_id: str) -> str | None:
+    """A run of the tree that has started and not ended."""
     running: dict[str, None] = {}
     cursor, more = None, True
     while more:
@@ -98,5 +96,4 @@ async def _require_ended(store: OwnedStore, root_run_id: str) -> None:
             else:
                 running.pop(record.run_id, None)
         cursor, more = page.cursor, page.more
-    if running:
-        raise RunBusy(run_id=next(iter(running)))
+    return next(iter(running), None)

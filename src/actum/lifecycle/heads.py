@@ -10,7 +10,7 @@ from actum.base.errors import ContinuationRefused, HeadMoved, HistoryRefused, Se
 from actum.lifecycle.change import RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.commands import RunStart
 from actum.lifecycle.rows import run_row
-from actum.lifecycle.states import Run, RunStatus
+from actum.lifecycle.states import Run, RunStatus, Session
 from actum.records.record import Follows
 
 
@@ -53,12 +53,17 @@ def judge_follows(start: RunStart, follows: Follows, session: SessionRow, seen: 
     if head_id is None:
         return Moves(head=True)
     row = run_row(seen, head_id)
-    status = row.run.status
-    if status is RunStatus.RUNNING or (status is RunStatus.SUSPENDED and not follows.supersede):
-        raise SessionBusy(session_id=session.session.session_id, run_id=head_id, status=status)
-    if status is not RunStatus.SUSPENDED:
+    may_follow(session.session, row.run, supersede=follows.supersede)
+    if row.run.status is not RunStatus.SUSPENDED:
         return Moves(head=True)
     return Moves(rows=(_succeeded(row, start.run_id),), head=True, takes=head_id)
+
+
+def may_follow(session: Session, head: Run, *, supersede: bool) -> None:
+    """Raises SessionBusy while the head runs, or waits and is not superseded."""
+    waits = head.status is RunStatus.SUSPENDED and not supersede
+    if head.status is RunStatus.RUNNING or waits:
+        raise SessionBusy(session_id=session.session_id, run_id=head.run_id, status=head.status)
 
 
 def judge_history(start: RunStart, scope: Scope, moves: Moves, seen: Seen, *, stops: bool) -> None:

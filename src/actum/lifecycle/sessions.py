@@ -77,11 +77,7 @@ def purge(command: c.PurgeSession, seen: Seen) -> Change:
     """Everything of an ended session goes, once no run of it runs. Purging again succeeds."""
     if isinstance(seen.sessions.get(command.session_id), Tombstone):
         return Change(result=None)
-    row = session_row(seen, command.session_id)
-    if row.session.status is not SessionStatus.ENDED:
-        raise SessionActive(session_id=command.session_id)
-    if seen.running_run_id is not None:
-        raise SessionBusy(session_id=command.session_id, run_id=seen.running_run_id)
+    may_purge(session_row(seen, command.session_id).session, seen.running_run_id)
     return Change(result=None, purge=Scope(session_id=command.session_id))
 
 
@@ -92,9 +88,25 @@ def purge_one_shot(command: c.PurgeOneShot, seen: Seen) -> Change:
     row = run_row(seen, command.run_id)
     if row.root_run_id != command.run_id:
         raise refuse("run_id", command.run_id, "is the root of a one-shot tree")
-    if seen.running_run_id is not None:
-        raise RunBusy(run_id=seen.running_run_id)
+    may_purge_tree(seen.running_run_id)
     return Change(result=None, purge=row.scope)
+
+
+def may_purge(session: Session, running_run_id: str | None) -> None:
+    """Raises SessionActive for a session that has not ended, SessionBusy while a run of it runs.
+
+    Final where it passes: an ended session starts no run. So whoever keeps data of the session elsewhere may ask first.
+    """
+    if session.status is not SessionStatus.ENDED:
+        raise SessionActive(session_id=session.session_id)
+    if running_run_id is not None:
+        raise SessionBusy(session_id=session.session_id, run_id=running_run_id)
+
+
+def may_purge_tree(running_run_id: str | None) -> None:
+    """Raises RunBusy while a run of the one-shot tree runs; final where it passes, as for a session."""
+    if running_run_id is not None:
+        raise RunBusy(run_id=running_run_id)
 
 
 def take(command: c.TakeRun, seen: Seen) -> Change:
