@@ -80,14 +80,25 @@ def transcript_page(reader: Reader, row: RunRow, cursor: str | None, limit: int)
     """Transcript records of a run and its history chain, oldest first."""
     scope = row.scope
     after = 0 if cursor is None else position_of(cursor, scope.digest)
-    # A history ended before its follower began, so positions grow along the chain.
-    chain = tuple(reader.chain(row.run.run_id))
-    _whole(reader, chain[0][0])
-    runs = [name for name, ends in chain if ends > after or name == row.run.run_id]
+    runs = _unread(reader, row.run.run_id, after)
     found = reader.records(RecordQuery(scope=scope, runs=runs, after=after, types=_TRANSCRIPT, limit=limit))
     _reached(cursor, after, found)
     ends = found.records[-1].id if found.more else scope.record_id(found.last)
     return Page(items=found.records, cursor=ends, more=found.more)
+
+
+def _unread(reader: Reader, run_id: str, after: int) -> list[str]:
+    """The run and the runs of its history that ended after a position, oldest first.
+
+    A history ended before its follower began, so positions grow along the chain, and nothing older is walked to.
+    """
+    runs: list[str] = []
+    for name, ends in reader.chain(run_id, backwards=True):
+        if runs and ends <= after:
+            return runs[::-1]
+        runs.append(name)
+    _whole(reader, runs[-1])
+    return runs[::-1]
 
 
 def transcript_page_backwards(reader: Reader, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:

@@ -1,4 +1,4 @@
-"""The rows in one SQLite file: one thread that writes, a few that read, any number of processes.
+"""The rows in one SQLite file: one that writes, a few that read, any number of processes.
 
 A command is answered after its commit is on the disk. Readers see one state each and never hold up the writer.
 A store does not survive a fork: in the child every call is refused, and the file stays the parent's.
@@ -8,23 +8,18 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from traceback import clear_frames
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from actum.base.clock import Clock, SystemClock
 from actum.base.errors import StoreUnavailable
 from actum.storage.backend import Reader, Transaction
 from actum.storage.owners import FileOwners, Owners
 from actum.storage.sqlite_file import Connect, SQLiteFile
-from actum.storage.sqlite_threads import Answering, Crew, Job, Queue, told
-from actum.storage.sqlite_view import SQLiteView
+from actum.storage.sqlite_reader import Reader as FileReader
 from actum.storage.sqlite_writer import Writer
 
 T = TypeVar("T")
-
-_READERS: Final = 2
 
 
 class SQLiteBackend:
@@ -34,7 +29,7 @@ class SQLiteBackend:
         self._file = file
         self._process = os.getpid()
         self._writer = Writer(file, clock or SystemClock())
-        self._readers = Crew("actum-sqlite-reader", _READERS, file, partial(_serve_reads, file))
+        self._reader = FileReader(file, clock or SystemClock())
         self._owners = FileOwners(file.beside("-owners"))
 
     @classmethod
@@ -65,13 +60,13 @@ class SQLiteBackend:
     async def read(self, work: Callable[[Reader], T]) -> T:
         """`work` on one state of the rows."""
         self._require_own_process()
-        answer: T = await self._readers.ask(work)
+        answer: T = await self._reader.ask(work)
         return answer
 
     async def close(self) -> None:
         """Stores what was accepted, then closes the file."""
         if self._process == os.getpid():
-            await asyncio.to_thread(self._readers.stop)
+            await asyncio.to_thread(self._reader.stop)
             await asyncio.to_thread(self._writer.stop)
 
     def _require_own_process(self) -> None:
@@ -79,31 +74,3 @@ class SQLiteBackend:
             raise StoreUnavailable(
                 reason="this store was opened before a fork; only the parent may use it, so open stores after forking"
             )
-
-
-def _serve_reads(
-    file: SQLiteFile, connection: sqlite3.Connection, waiting: Queue, first: Job, answer: Answering
-) -> None:
-    """Job after job until the queue ends, each on one state of the rows, with no transaction in between."""
-    # Not opened as read-only: whoever closes the file last must be able to fold the log into it.
-    connection.execute("PRAGMA query_only = ON")
-    job: Job | None = first
-    while job is not None:
-        if job.future.cancelled():
-            answer([(job, None, None)])
-        else:
-            try:
-                connection.execute("BEGIN")
-                try:
-                    value = job.work(SQLiteView(connection))
-                finally:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-            except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
-                # Cursors that its frames hold must be closed by this thread, not by whoever drops the error.
-                clear_frames(error.__traceback__)
-                answer([(job, None, told(error, file))])
-            else:
-                answer([(job, value, None)])
-                del value
-        job = waiting.get()

@@ -1,0 +1,147 @@
+"""How a read comes to its rows: at once on the thread that asks, or by one of the threads that may take long.
+
+Most reads are a row or a few: they take less time than the way to another thread and back. So an event loop's own
+thread looks first, at a few records and no more. Whatever turns out to be long, or finds the connection taken, goes to
+a reading thread; so does everything for a while after the disk has kept a look waiting.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from traceback import clear_frames
+from typing import Any, Final, NoReturn
+
+from actum.base.clock import Clock
+from actum.storage.backend import RecordQuery, Slice
+from actum.storage.sqlite_file import SQLiteFile
+from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, told
+from actum.storage.sqlite_view import SQLiteView
+
+_THREADS: Final = 2
+# What a look on a loop's own thread may find: a fraction of a millisecond of work.
+_LOOK_ROWS: Final = 32
+_LOOK_BYTES: Final = 128 * 1024
+# A look that took longer waited for the disk; so many reads after it go to the threads.
+_SLOW_S: Final = 0.002
+_ASIDE: Final = 200
+
+
+class TooMuch(Exception):
+    """What a look was to find is more than a look may read; the same read is made again by a thread."""
+
+
+class Look(SQLiteView):
+    """One state of the rows, of which only a little may be read."""
+
+    __slots__ = ()
+
+    def records(self, query: RecordQuery) -> Slice:
+        """A short slice of one scope's records."""
+        short = replace(query, limit=min(query.limit, _LOOK_ROWS), max_bytes=min(query.max_bytes, _LOOK_BYTES))
+        found = super().records(short)
+        if found.more and (short.limit, short.max_bytes) != (query.limit, query.max_bytes):
+            raise TooMuch
+        return found
+
+    def chain(self, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
+        """The newest runs of a history chain; whoever goes on to older ones asks for too much."""
+        newest = self._newest(super().chain(run_id, backwards=True))
+        return newest if backwards else tuple(newest)[::-1]
+
+    def _newest(self, chain: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+        for count, link in enumerate(chain):
+            if count == _LOOK_ROWS:
+                raise TooMuch
+            yield link
+
+    def _never(self, *_: object, **__: object) -> NoReturn:
+        """A list may pass over any number of rows before it finds some."""
+        raise TooMuch
+
+    sessions = runs = count_runs = behind = _never
+
+
+class Reader:
+    """Reads one file. Used from any event loop and thread of this process."""
+
+    def __init__(self, file: SQLiteFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._crew = Crew("actum-sqlite-reader", _THREADS, file, self._serve, shared=True)
+        # One of the threads shares its connection with looks; whoever holds `_turn` uses it.
+        self._sharing = threading.Lock()
+        self._turn = threading.Lock()
+        self._near: sqlite3.Connection | None = None
+        self._aside = 0
+
+    async def ask(self, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - whatever the work gives
+        """The answer of `work`, which may be begun twice. Raises what it raises, or an error of the contract."""
+        if self._aside:
+            self._aside -= 1
+        elif self._near is not None and self._turn.acquire(blocking=False):
+            try:
+                if (near := self._near) is not None:
+                    return self._looked(near, work)
+            except TooMuch:
+                pass  # a thread reads all of it, from the beginning
+            finally:
+                self._turn.release()
+        return await self._crew.ask(work)
+
+    def stop(self) -> None:
+        """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""
+        self._crew.stop()
+
+    def _looked(self, connection: sqlite3.Connection, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - as above
+        begun = self._clock.monotonic()
+        try:
+            return _read(connection, work, Look(connection))
+        except (sqlite3.Error, OSError) as error:
+            raise told(error, self._file) from error
+        finally:
+            if self._clock.monotonic() - begun > _SLOW_S:
+                self._aside = _ASIDE
+
+    def _serve(self, connection: sqlite3.Connection, waiting: Queue, first: Job, answer: Answering) -> None:
+        """Job after job until the queue ends, each on one state of the rows, with no transaction in between."""
+        # Not opened as read-only: whoever closes the file last must be able to fold the log into it.
+        connection.execute("PRAGMA query_only = ON")
+        near = self._sharing.acquire(blocking=False)
+        turn = self._turn if near else threading.Lock()
+        if near:
+            self._near = connection
+        job: Job | None = first
+        try:
+            while job is not None:
+                with turn:
+                    done: Answer = (job, None, None)
+                    if not job.future.cancelled():
+                        done = self._worked(connection, job)
+                answer([done])
+                # What was answered is not kept alive while the thread waits.
+                del done
+                job = waiting.get()
+        finally:
+            if near:
+                with self._turn:
+                    self._near = None
+                self._sharing.release()
+
+    def _worked(self, connection: sqlite3.Connection, job: Job) -> Answer:
+        try:
+            return job, _read(connection, job.work, SQLiteView(connection)), None
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
+            # Cursors that its frames hold must be closed by this thread, not by whoever drops the error.
+            clear_frames(error.__traceback__)
+            return job, None, told(error, self._file)
+
+
+def _read(connection: sqlite3.Connection, work: Callable[[Any], Any], view: SQLiteView) -> Any:  # noqa: ANN401 - as above
+    """The answer of `work` on one state of the rows."""
+    connection.execute("BEGIN")
+    try:
+        return work(view)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

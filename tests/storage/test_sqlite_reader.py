@@ -1,0 +1,175 @@
+"""Short reads are made on the thread that asks, long ones elsewhere; either way the answer is the same."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from operator import methodcaller
+from pathlib import Path
+
+import pytest
+
+from actum.base.errors import StoreUnavailable
+from actum.lifecycle.change import RunRow, Scope
+from actum.records.record import HistoryRef
+from actum.storage.backend import Reader, RecordQuery, RunQuery, SessionQuery, Slice
+from actum.storage.sqlite import SQLiteBackend
+from actum.testing.script import ManualClock
+from tests.support.rows import appended, at, new_record, run_row, session_row, started
+
+ALL = RecordQuery(scope=Scope("s1"), limit=1000)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def backend(tmp_path: Path, clock: ManualClock) -> AsyncIterator[SQLiteBackend]:
+    opened = await SQLiteBackend.open(tmp_path / "store.db", clock=clock)
+    await opened.write(methodcaller("apply", started(session_row(), run_row())), 0)
+    # The first read of all opens a connection, on a thread of its own.
+    await opened.read(methodcaller("records", ALL))
+    yield opened
+    await opened.close()
+
+
+async def stored(backend: SQLiteBackend, count: int, payload: bytes = b"{}") -> None:
+    records = [new_record(key=f"k{i}", payload=payload) for i in range(count)]
+    await backend.write(methodcaller("apply", appended(records)), 2**20)
+
+
+def chained(count: int) -> list[RunRow]:
+    """Runs that go on one from the other."""
+    ends = [HistoryRef(run_id=f"h{i}", through=Scope("s1").record_id(i + 1)) for i in range(count)]
+    return [
+        run_row(f"h{i}", history=ends[i - 1] if i else None, started_at=at(i), end_position=i + 1) for i in range(count)
+    ]
+
+
+def walked(run_id: str, backwards: bool, reader: Reader) -> tuple[tuple[str, int], ...]:  # noqa: FBT001 - given by partial
+    return tuple(reader.chain(run_id, backwards=backwards))
+
+
+class Asked:
+    """Work that notes whether it was last done on the thread that asked."""
+
+    def __init__(self, work: Callable[[Reader], object] = methodcaller("records", ALL)) -> None:
+        self._work = work
+        self._asker = threading.get_ident()
+        self.begun = 0
+        self.here = False
+
+    def __call__(self, reader: Reader) -> object:
+        self.begun += 1
+        self.here = threading.get_ident() == self._asker
+        return self._work(reader)
+
+
+async def here(backend: SQLiteBackend) -> bool:
+    """Whether a short read is made on this thread now."""
+    asked = Asked()
+    await backend.read(asked)
+    return asked.here
+
+
+async def test_a_short_read_is_made_where_it_is_asked_for(backend: SQLiteBackend) -> None:
+    assert await here(backend)
+
+
+async def test_what_is_stored_is_seen_by_the_next_short_read(backend: SQLiteBackend) -> None:
+    await stored(backend, 3)
+    found = await backend.read(methodcaller("records", ALL))
+    assert [record.event_key for record in found.records] == ["k0", "k1", "k2"]
+
+
+@pytest.mark.parametrize("count, payload", [(33, b"{}"), (4, b'"%s"' % (b"x" * 50_000))])
+async def test_a_long_slice_is_read_whole_by_another_thread(backend: SQLiteBackend, count: int, payload: bytes) -> None:
+    await stored(backend, count, payload)
+    asked = Asked()
+    found = await backend.read(asked)
+    assert isinstance(found, Slice)
+    assert [record.event_key for record in found.records] == [f"k{i}" for i in range(count)]
+    assert (found.more, found.last, asked.begun, asked.here) == (False, count, 2, False)
+
+
+async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteBackend) -> None:
+    await backend.write(methodcaller("apply", started(session_row(), *chained(40))), 2**20)
+    for name, is_here in (("h5", True), ("h39", False)):
+        for backwards in (False, True):
+            asked = Asked(partial(walked, name, backwards))
+            chain = await backend.read(asked)
+            wanted = tuple((f"h{i}", i + 1) for i in range(int(name[1:]) + 1))
+            assert chain == (wanted[::-1] if backwards else wanted)
+            assert asked.here is is_here
+
+
+async def test_the_newest_of_a_long_history_are_found_where_they_are_asked_for(backend: SQLiteBackend) -> None:
+    await backend.write(methodcaller("apply", started(session_row(), *chained(40))), 2**20)
+    asked = Asked(lambda reader: next(iter(reader.chain("h39", backwards=True))))
+    assert await backend.read(asked) == ("h39", 40)
+    assert asked.here
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        methodcaller("runs", RunQuery(limit=9)),
+        methodcaller("sessions", SessionQuery(limit=9)),
+        methodcaller("count_runs", "status", None),
+        methodcaller("behind", "consumer", 9, None),
+    ],
+)
+async def test_lists_that_filter_are_made_by_another_thread(
+    backend: SQLiteBackend, work: Callable[[Reader], object]
+) -> None:
+    await stored(backend, 1)
+    asked = Asked(work)
+    assert await backend.read(asked)
+    assert not asked.here
+
+
+async def test_a_disk_that_keeps_a_read_waiting_sends_the_next_ones_away(
+    backend: SQLiteBackend, clock: ManualClock
+) -> None:
+    await backend.read(lambda _: clock.advance(0.003))
+    away = [await here(backend) for _ in range(200)]
+    assert not any(away)
+    assert await here(backend)
+
+
+async def test_a_read_does_not_wait_for_a_long_one_of_another_thread(backend: SQLiteBackend) -> None:
+    reading, done = threading.Event(), threading.Event()
+
+    def long(reader: Reader) -> int:
+        reader.runs(RunQuery(limit=9))
+        reading.set()
+        assert done.wait(30)
+        return len(reader.records(ALL).records)
+
+    first = asyncio.create_task(backend.read(long))
+    assert await asyncio.to_thread(reading.wait, 30)
+    asked = Asked()
+    await backend.read(asked)
+    assert not asked.here
+    done.set()
+    assert await first == 0
+    assert await here(backend)
+
+
+async def test_errors_of_a_short_read_are_those_of_the_contract(backend: SQLiteBackend) -> None:
+    def broken(_: Reader) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with pytest.raises(StoreUnavailable, match="disk I/O error"):
+        await backend.read(broken)
+    assert await here(backend)
+
+
+async def test_a_closed_store_reads_nothing(backend: SQLiteBackend) -> None:
+    assert await here(backend)
+    await backend.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await here(backend)
