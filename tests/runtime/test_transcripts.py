@@ -28,6 +28,13 @@ async def shown(policy: HistoryPolicy, messages: tuple[Message, ...]) -> tuple[M
     return (await policy.view(messages, Past())).messages
 
 
+async def read_by(histories: Histories, history: HistoryRef | None, turns: int | None) -> tuple[Message, ...]:
+    """What a planner's view is made of; each reading knows that it is lawful."""
+    lead, kept = await histories.read(history, turns)
+    assert kept.lawful == len(kept.messages)
+    return *lead, *kept.messages
+
+
 async def _conversation(store: OwnedStore, *first: Message, histories: Histories | None = None) -> HistoryRef:
     """Turns with a tool use each, every run going on from the one before; its last run as a history."""
     history: HistoryRef | None = None
@@ -69,16 +76,16 @@ async def test_the_newest_turns_are_those_of_the_whole(
     policy = KeepNewestTurns(turns)
     whole = await build_messages_from_run_log(store, history.run_id)
     for again in (histories, histories, Histories(store)):
-        read = await again.read(history, turns)
+        read = await read_by(again, history, turns)
         assert await shown(policy, read) == await shown(policy, whole)
     histories.forget()
-    assert await shown(policy, await histories.read(history, turns)) == await shown(policy, whole)
+    assert await shown(policy, await read_by(histories, history, turns)) == await shown(policy, whole)
 
 
 async def test_only_as_much_is_read_as_is_shown(store: OwnedStore) -> None:
     history = await _conversation(store, system("Be brief."))
-    assert len(await Histories(store).read(history, 1)) < len(await Histories(store).read(history, None))
-    assert await Histories(store).read(None, 1) == ()
+    assert len(await read_by(Histories(store), history, 1)) < len(await read_by(Histories(store), history, None))
+    assert await read_by(Histories(store), None, 1) == ()
 
 
 async def test_a_planner_with_a_policy_sees_whole_turns_of_a_named_history(store: OwnedStore) -> None:
@@ -166,7 +173,7 @@ async def test_what_is_kept_of_one_turn_becomes_what_the_next_one_is_shown(
         history = HistoryRef(run_id=run.run_id, through=run.end_record_id or "")
         histories.goes_on(run.run_id, run.history)
         counting.given = 0
-        read = await histories.read(history, turns)
+        read = await read_by(histories, history, turns)
         # A turn is four messages; what leads the conversation may be looked up once.
         assert n == 0 or counting.given <= 4 + 1
         whole = await build_messages_from_run_log(counting, run.run_id)

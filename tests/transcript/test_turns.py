@@ -1,11 +1,15 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actum.base.errors import InvalidValue, TranscriptError
 from actum.messages.message import Message, assistant, system, tool_results, user
 from actum.messages.parts import ToolResultPart, tool_use
-from actum.transcript.turns import begins_turn, keep_newest_turns, leading, turns
+from actum.transcript.turns import begins_turn, is_newest_part, keep_newest_turns, leading, newest_turns, turns
+from actum.transcript.validate import scan
+from tests.support.strategies import transcripts
 
 RULES = (system("Rule A."), system("Rule B."))
 ULM = (
@@ -82,3 +86,34 @@ def test_only_messages_are_cut(wrong: Any) -> None:
         turns(wrong)
     with pytest.raises(InvalidValue, match="messages"):
         keep_newest_turns(wrong, 1)
+
+
+@given(transcripts(), st.integers(1, 6))
+def test_of_a_lawful_transcript_the_same_turns_are_the_newest(messages: tuple[Message, ...], count: int) -> None:
+    if not any(begins_turn(message) for message in messages):
+        return
+    kept = newest_turns(messages, count)
+    assert kept == keep_newest_turns(messages, count)
+    assert is_newest_part(kept, messages)
+
+
+@given(transcripts(), st.data())
+def test_a_newest_part_of_a_lawful_transcript_is_lawful(messages: tuple[Message, ...], data: st.DataObject) -> None:
+    indexes = range(len(messages))
+    kept = data.draw(st.lists(st.sampled_from(indexes), unique=True) if indexes else st.just([]))
+    view = tuple(messages[i] for i in sorted(kept))
+    lead, begin = len(leading(messages)), len(messages) - max(len(view) - len(leading(messages)), 0)
+    for chosen in (view, (*messages[:lead], *messages[begin:]), messages[data.draw(st.integers(0, len(messages))) :]):
+        if is_newest_part(chosen, messages):
+            assert scan(chosen) == []
+
+
+def test_a_part_that_leaves_out_what_leads_or_splits_a_turn_is_no_newest_part() -> None:
+    messages = (system("s"), user("a"), assistant("b"), user("c"), assistant("d"))
+    assert is_newest_part((system("s"), user("c"), assistant("d")), messages)
+    assert is_newest_part(messages, messages)
+    assert is_newest_part((system("s"),), messages)
+    assert not is_newest_part((user("c"), assistant("d")), messages)
+    assert not is_newest_part((system("s"), assistant("d")), messages)
+    assert not is_newest_part((system("s"), user("a"), assistant("b")), messages)
+    assert not is_newest_part((), messages)

@@ -18,7 +18,7 @@ from actum.model.client import ModelClient
 from actum.model.request import ModelRequest, ModelSettings
 from actum.model.response import StopReason
 from actum.planning.planner import ModelUsage
-from actum.transcript.turns import begins_turn, keep_newest_turns, leading, turns
+from actum.transcript.turns import begins_turn, keep_newest_turns, leading, newest_turns, turns
 
 _TASK: Final = (
     "You compress the older part of a conversation between a user and an assistant, so that the assistant can go on "
@@ -44,10 +44,14 @@ class Summary:
 
 @dataclass(frozen=True)
 class Past:
-    """What a policy may use: the newest summary of the conversation, and the models that the runtime knows."""
+    """What a policy may use: the newest summary of the conversation, and the models that the runtime knows.
+
+    `lawful` says that the messages were judged already, and obey the law of transcripts.
+    """
 
     summary: Summary | None = None
     models: Callable[[str], ModelClient] | None = None
+    lawful: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,9 @@ class KeepNewestTurns:
     def __post_init__(self) -> None:
         _from_one("turns", self.turns)
 
-    async def view(self, messages: Sequence[Message], past: Past) -> View:  # noqa: ARG002 - nothing of the past is needed
+    async def view(self, messages: Sequence[Message], past: Past) -> View:
         """The newest whole turns."""
-        return View(keep_newest_turns(messages, self.turns))
+        return View((newest_turns if past.lawful else keep_newest_turns)(messages, self.turns))
 
 
 @dataclass(frozen=True)

@@ -102,12 +102,12 @@ class Histories:
         self._size = 0
         self._before: dict[str, HistoryRef] = {}
 
-    async def read(self, history: HistoryRef | None, turns: int | None) -> tuple[Message, ...]:
-        """The transcript of `history`: the leading system messages and at least the newest `turns`; None is all."""
+    async def read(self, history: HistoryRef | None, turns: int | None) -> tuple[tuple[Message, ...], Kept]:
+        """Of the transcript of `history` at least the newest `turns`, None is all; and what leads it, where cut off."""
         kept = await self.kept(history, turns)
         if history is None or kept.whole:
-            return kept.messages
-        return *await self._lead(history.run_id), *kept.messages
+            return (), kept
+        return await self._lead(history.run_id), kept
 
     async def kept(self, history: HistoryRef | None, turns: int | None) -> Kept:
         """At least the newest `turns` of `history`, None is all, of which only what is not kept is read."""
@@ -132,8 +132,7 @@ class Histories:
             size += sum(len(record.payload) for record in page.items)
             cursor, more = page.cursor, page.more
         messages = replay.messages
-        lawful = _lawful(messages, known.lawful) if known.whole else 0
-        return Kept(messages, history.through, size, whole=known.whole, lawful=lawful)
+        return Kept(messages, history.through, size, whole=known.whole, lawful=_lawful(messages, known.lawful))
 
     def _beginning(self, run_id: str, turns: int | None) -> Kept | None:
         """What is kept of the history that this run itself went on from."""
@@ -226,11 +225,15 @@ class Histories:
                 size += len(record.payload)
                 begun += sum(begins_turn(message) for message in messages)
                 if begun >= turns:
-                    newest = tuple(message for part in reversed(found) for message in part)
-                    return _newest_of(Kept(newest, history.through, size, whole=False), turns)
+                    return _newest_of(_read_backwards(found, history, size, whole=False), turns)
             if not page.more:
-                return Kept(tuple(message for part in reversed(found) for message in part), history.through, size)
+                return _read_backwards(found, history, size, whole=True)
             cursor = page.cursor
+
+
+def _read_backwards(found: list[tuple[Message, ...]], history: HistoryRef, size: int, *, whole: bool) -> Kept:
+    messages = tuple(message for part in reversed(found) for message in part)
+    return Kept(messages, history.through, size, whole=whole, lawful=_lawful(messages, 0))
 
 
 def _newest_of(kept: Kept, turns: int | None) -> Kept:
@@ -238,9 +241,10 @@ def _newest_of(kept: Kept, turns: int | None) -> Kept:
     begins = [i for i, message in enumerate(kept.messages) if begins_turn(message)] if turns is not None else []
     if turns is None or len(begins) < turns or (kept.whole and len(begins) == turns):
         return kept
-    messages = kept.messages[begins[-turns] :]
+    cut = begins[-turns]
+    messages = kept.messages[cut:]
     size = kept.size * len(messages) // len(kept.messages)
-    return Kept(messages, kept.through, size, whole=False)
+    return Kept(messages, kept.through, size, whole=False, lawful=max(kept.lawful - cut, 0))
 
 
 def _lawful(messages: tuple[Message, ...], known: int) -> int:

@@ -15,7 +15,7 @@ from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.runtime.ledger import Ledger, OpenRun
 from actum.runtime.transcripts import Histories, Placed
-from actum.transcript.turns import leading
+from actum.transcript.turns import is_newest_part, leading
 from actum.transcript.validate import refuse_findings, scan, validate_planner_transcript
 
 
@@ -35,15 +35,15 @@ class Views:
         if policy is not None and policy.turns is None:
             return await self._over_all(policy, here, step)
         own = (*here.journal.seeded, *here.journal.messages)
+        lead, before = await self.histories.read(here.run.history, None if policy is None else policy.turns)
+        messages = (*lead, *before.messages, *own)
+        # What is over was judged when it was read. Behind it a group could begin, unless its last one is open.
+        judged = before.lawful == len(before.messages) and _begins_group(own)
+        refuse_findings(scan(messages, len(messages) - len(own) if judged else 0))
         if policy is None:
-            before = await self.histories.kept(here.run.history, None)
-            messages = (*before.messages, *own)
-            # What is over was judged when it was read. Behind it a group could begin, unless its last one is open.
-            judged = before.lawful if before.lawful == len(before.messages) and _begins_group(own) else 0
-            refuse_findings(scan(messages, judged))
             return messages
-        messages = (*await self.histories.read(here.run.history, policy.turns), *own)
-        return _lawful((await policy.view(messages, Past(models=self.models))).messages)
+        view = (await policy.view(messages, Past(models=self.models, lawful=True))).messages
+        return view if is_newest_part(view, messages) else _lawful(view)
 
     async def _over_all(self, policy: HistoryPolicy, here: OpenRun, step: int) -> tuple[Message, ...]:
         """A view that may need all turns, and the newest summary of them."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from actum.base.checks import refuse, several
 from actum.base.errors import Finding, TranscriptError
 from actum.messages.message import Message, Role
+from actum.messages.parts import ToolResultPart
 from actum.transcript.validate import validate_planner_transcript
 
 
@@ -31,7 +32,12 @@ def turns(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
 
 def begins_turn(message: Message) -> bool:
     """Whether the message is an input: the user's, and no answer to tool uses."""
-    return message.role is Role.USER and not message.tool_results
+    if message.role is not Role.USER:
+        return False
+    for part in message.parts:  # noqa: SIM110 - a long conversation asks this of each message, and a generator costs twice
+        if isinstance(part, ToolResultPart):
+            return False
+    return True
 
 
 def keep_newest_turns(messages: Sequence[Message], count: int) -> tuple[Message, ...]:
@@ -45,8 +51,28 @@ def keep_newest_turns(messages: Sequence[Message], count: int) -> tuple[Message,
         raise refuse("count", count, "is a whole number of turns from 1")
     messages = several("messages", messages, Message, "messages")
     validate_planner_transcript(messages)
-    whole = [turn for turn in turns(messages) if begins_turn(turn[0])]
-    if not whole and len(messages) > len(leading(messages)):
+    return newest_turns(messages, count)
+
+
+def newest_turns(messages: Sequence[Message], count: int) -> tuple[Message, ...]:
+    """As `keep_newest_turns`, of messages that are known to be lawful."""
+    lead = leading(messages)
+    begin, left = len(messages), count
+    for i in range(len(messages) - 1, len(lead) - 1, -1):
+        if begins_turn(messages[i]):
+            begin, left = i, left - 1
+            if not left:
+                break
+    if left == count and len(messages) > len(lead):
         rule = "cannot be trimmed: no user message without results begins a turn"
-        raise TranscriptError(findings=(Finding(rule=rule, message_index=len(leading(messages))),))
-    return (*leading(messages), *(message for turn in whole[-count:] for message in turn))
+        raise TranscriptError(findings=(Finding(rule=rule, message_index=len(lead)),))
+    return (*lead, *messages[begin:])
+
+
+def is_newest_part(view: tuple[Message, ...], messages: tuple[Message, ...]) -> bool:
+    """Whether `view` is what leads `messages` and its newest whole turns: where those are lawful, the view is too."""
+    lead = len(leading(messages))
+    begin = lead + len(messages) - len(view)
+    if begin < lead or view[:lead] != messages[:lead] or view[lead:] != messages[begin:]:
+        return False
+    return begin in (lead, len(messages)) or begins_turn(messages[begin])
