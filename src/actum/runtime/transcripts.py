@@ -175,9 +175,6 @@ class Histories:
         """`run_id` goes on from `history`, so what leads one leads the other, and its transcript begins with it."""
         if history is None:
             return
-        known = self._leading.get(history.run_id)
-        if known is not None:
-            self._remember(run_id, known)
         while len(self._before) >= _REMEMBERED:
             del self._before[next(iter(self._before))]
         self._before[run_id] = history
@@ -200,11 +197,15 @@ class Histories:
             self._size -= self._kept.pop(next(iter(self._kept))).size
 
     async def _lead(self, run_id: str) -> tuple[Message, ...]:
+        before = self._before.get(run_id)
         known = self._leading.get(run_id)
+        if known is None and before is not None:
+            # What leads one run leads all that go on from it.
+            known = self._leading.get(before.run_id)
         if known is None:
             page = await self._store.read_transcript(run_id, limit=1)
             known = leading(messages_of(page.items[0])) if page.items else ()
-            self._remember(run_id, known)
+        self._remember(run_id, known)
         return known
 
     def _remember(self, run_id: str, messages: tuple[Message, ...]) -> None:
