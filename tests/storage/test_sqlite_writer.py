@@ -291,6 +291,59 @@ class TestAtOnce:
         assert faults.commits - before == 1
 
 
+class TestTheLeader:
+    """The first of the tasks that ask in one round of an event loop writes for them all."""
+
+    async def test_one_that_is_canceled_leaves_the_others_to_be_written(
+        self, backend: SQLiteBackend, faults: Faults
+    ) -> None:
+        leads, follows, also = (asyncio.create_task(backend.write(appending(key), 0)) for key in "abc")
+        await asyncio.sleep(0)
+        before = faults.commits
+        leads.cancel()
+        first, *others = await asyncio.gather(leads, follows, also, return_exceptions=True)
+        assert isinstance(first, asyncio.CancelledError)
+        assert others == ["b", "c"]
+        assert faults.commits - before == 1
+        assert await stored(backend) == ["b", "c"]
+
+    async def test_one_that_is_canceled_alone_is_passed_over(self, backend: SQLiteBackend) -> None:
+        alone = asyncio.create_task(backend.write(appending("a"), 0))
+        await asyncio.sleep(0)
+        alone.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await alone
+        assert await backend.write(appending("b"), 0) == "b"
+        assert await stored(backend) == ["b"]
+
+    async def test_a_follower_that_is_canceled_is_passed_over(self, backend: SQLiteBackend) -> None:
+        leads, left, stays = (asyncio.create_task(backend.write(appending(key), 0)) for key in "abc")
+        await asyncio.sleep(0)
+        left.cancel()
+        assert (await leads, await stays) == ("a", "c")
+        assert await stored(backend) == ["a", "c"]
+
+    async def test_a_loop_that_ends_in_mid_round_is_no_trouble(self, backend: SQLiteBackend) -> None:
+        def leave() -> None:
+            loop = asyncio.new_event_loop()
+            tasks = [loop.create_task(backend.write(appending(key), 0)) for key in "ab"]
+            loop.call_soon(loop.stop)
+            loop.run_forever()
+            loop.close()
+            for task in tasks:
+                task.get_coro().close()
+
+        await asyncio.to_thread(leave)
+        assert await backend.write(appending("next"), 0) == "next"
+        assert await stored(backend) == ["next"]
+
+    async def test_its_own_refusal_is_no_others(self, backend: SQLiteBackend) -> None:
+        refusal = RunNotRunning(run_id="r1", status="failed")
+        works = appending("a", then=refusal), appending("b")
+        answers = await asyncio.gather(*(backend.write(work, 0) for work in works), return_exceptions=True)
+        assert answers == [refusal, "b"]
+
+
 class TestTheMachineFails:
     @pytest.mark.parametrize("statement", ["COMMIT", "BEGIN IMMEDIATE"])
     async def test_a_failing_commit_fails_all_and_stores_nothing(

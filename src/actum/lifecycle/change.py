@@ -152,6 +152,11 @@ class Change(Fact, frozen=True):
     advance: tuple[str, int] | None = None
 
     @property
+    def appends(self) -> bool:
+        """Whether records are to be written and nothing else."""
+        return bool(self.records) and not (self.session or self.runs or self.suspension or self.purge or self.advance)
+
+    @property
     def empty(self) -> bool:
         """Whether nothing is to be written: the answer of an exact repeat, or a result that changes nothing."""
         return not (self.session or self.runs or self.records or self.suspension or self.purge or self.advance)

@@ -36,8 +36,10 @@ class Commits:
         self._inode = file.inode()
         self._patient = True
         self._slow = 0
-        # Whether the present transaction erases, whether a committed one has, and whether traces of it are left.
-        self._erases = False
+        # Whether a committed transaction has erased, and whether traces of it are left.
+        self._view = SQLiteView(connection)
+        # Changes with each commit of another connection, in this process or elsewhere.
+        self._version: int | None = None
         self._erased = False
         self._unclean = False
 
@@ -101,35 +103,48 @@ class Commits:
         if self._file.inode() != self._inode:
             raise StoreUnavailable(reason=f"{self._file.path.name}: the file was moved or deleted while it was open")
         # Whoever waits no longer is passed over, and counts as answered.
-        gone: list[Answer] = [(job, None, None) for job in group if job.future.cancelled()]
-        live = [job for job in group if not job.future.cancelled()] if gone else group
-        connection = self._connection
+        gone: list[Answer] = [(job, None, None) for job in group if job.left]
+        live = [job for job in group if not job.left] if gone else group
+        view = self._view
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            self._erases = False
-            answers = self._work(live, savepoints=False)
+            self._begin()
+            answers = self._work(live)
             if answers is None:
-                connection.execute("ROLLBACK")
-                connection.execute("BEGIN IMMEDIATE")
-                answers = self._work(live, savepoints=True) or []
-            if self._erases and not self._patient:
+                self._undo()
+                self._begin()
+                view.savepoints = True
+                answers = self._work(live) or []
+            if view.erased and not self._patient:
+                self._undo()
                 return None
             self._commit()
-            self._erased = self._erased or self._erases
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-        return answers + gone
+        except BaseException:
+            self._undo()
+            raise
+        self._erased = self._erased or view.erased
+        return answers + gone if gone else answers
 
-    def _work(self, group: list[Job], *, savepoints: bool) -> list[Answer] | None:
+    def _begin(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        self._view.begin(changed=version != self._version)
+        self._version = version
+
+    def _undo(self) -> None:
+        # What was read is no longer proved by any commit, and what was written is not there.
+        self._version = None
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _work(self, group: list[Job]) -> list[Answer] | None:
         """The answers of the group, written but not committed.
 
         Commands are refused before they write. One that fails later (a full disk) is undone alone with the help of
         savepoints; they cost all others something, so the group runs without them first: then None asks for them.
         """
         answers: list[Answer] = []
+        view = self._view
         for job in group:
-            view = SQLiteView(self._connection, savepoint=savepoints)
             try:
                 value = job.work(view)
                 view.keep()
@@ -138,13 +153,12 @@ class Commits:
                     # A full disk, among others, takes the whole transaction away, savepoints included.
                     reason = f"{self._file.path.name}: the transaction was lost: {error}"
                     raise StoreUnavailable(reason=reason) from error
-                if view.wrote and not savepoints:
+                if view.wrote and not view.savepoints:
                     return None
                 view.drop()
                 answers.append((job, None, told(error, self._file)))
             else:
                 answers.append((job, value, None))
-                self._erases = self._erases or view.erased
         return answers
 
     def _commit(self) -> None:

@@ -116,7 +116,7 @@ class Reader:
             while job is not None:
                 with turn:
                     done: Answer = (job, None, None)
-                    if not job.future.cancelled():
+                    if not job.left:
                         done = self._worked(connection, job)
                 answer([done])
                 # What was answered is not kept alive while the thread waits.

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from actum.lifecycle.change import Found, FoundRun, RunRow, Scope, Tombstone, tombstone_digest
+from actum.lifecycle.change import Found, FoundRun, RunRow, Scope, SessionRow, Tombstone, tombstone_digest
 from actum.lifecycle.states import Suspension
 from actum.records.record import Record
 from actum.storage.backend import RecordQuery, Slice
@@ -14,7 +14,6 @@ from actum.storage.sqlite_rows import (
     RECORD_COLUMNS,
     RUN_COLUMNS,
     SESSION_COLUMNS,
-    Row,
     digest_of,
     records_in,
     run_of,
@@ -26,6 +25,8 @@ _RUN: Final = (
     f"SELECT {RUN_COLUMNS}, {LAST_POSITION}, {SESSION_COLUMNS} FROM runs AS r JOIN scopes AS s ON s.scope = r.scope "  # noqa: S608 - names of columns, written here
     "LEFT JOIN sessions AS e ON e.scope = r.scope WHERE r.run_id = ?"
 )
+# So many runs with their labels are a few megabytes at most.
+_KNOWN_RUNS: Final = 256
 _RUN_WIDTH: Final = RUN_COLUMNS.count(",") + 1
 _SESSION: Final = (
     f"SELECT {LAST_POSITION}, {SESSION_COLUMNS} FROM scopes AS s JOIN sessions AS e ON e.scope = s.scope "  # noqa: S608 - as above
@@ -48,45 +49,75 @@ SELECT run_id, ifnull(ends, 9223372036854775807) FROM chain
 
 
 class SQLiteFacts:
-    """The single rows that one look asks for; what a row told about its scope is not asked again.
+    """Single rows. A run, its session and its scope's last position are asked once, and then known until `forget`.
 
-    `numbers` gives the integers (run, scope) of the runs that were seen. They hold for the whole transaction.
+    Who keeps this object longer than one state of the rows lasts must say what has changed meanwhile.
     """
 
-    def __init__(self, connection: sqlite3.Connection, numbers: dict[str, tuple[int, int]]) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._numbers = numbers
         self._runs: dict[str, RunRow] = {}
-        self._sessions: dict[str, Row] = {}
-        self._positions: dict[tuple[str | None, str | None], int] = {}
+        self._numbers: dict[str, tuple[int, int]] = {}
+        self._sessions: dict[str, SessionRow] = {}
+        self._positions: dict[Scope, int] = {}
+
+    def forget(self) -> None:
+        """The rows may have changed: nothing is known any more."""
+        for known in (self._runs, self._numbers, self._sessions, self._positions):
+            known.clear()
+
+    def number(self, run_id: str, run: int, scope: int) -> None:
+        """The run was written, and these are its integers."""
+        self._numbers[run_id] = run, scope
+
+    def advance(self, scope: Scope, position: int) -> None:
+        """Records were written, and no other rows: the scope's last position is now this one."""
+        self._positions[scope] = position
+
+    @property
+    def many(self) -> bool:
+        """Whether more is known than is worth its memory."""
+        return len(self._runs) > _KNOWN_RUNS or len(self._sessions) > _KNOWN_RUNS
+
+    def numbers(self, run_id: str) -> tuple[int, int]:
+        """The integers of a run and of its scope. The run exists."""
+        known = self._numbers.get(run_id)
+        if known is None:
+            known = self._connection.execute("SELECT run, scope FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+            self._numbers[run_id] = known
+        return known
 
     def run(self, run_id: str) -> FoundRun | None:
         """The run's row, or its tombstone."""
+        known = self._runs.get(run_id)
+        if known is not None:
+            return known
         row = self._connection.execute(_RUN, (run_id,)).fetchone()
         if row is None:
             return self._tombstone("run", run_id)
         found = run_of(row[:_RUN_WIDTH])
         self._runs[run_id] = found
         self._numbers[run_id] = row[0], row[1]
-        self._positions[row[2], row[3]] = row[_RUN_WIDTH]
-        if row[2] is not None:
-            self._sessions[row[2]] = row[_RUN_WIDTH + 1 :]
+        self._positions[found.scope] = row[_RUN_WIDTH]
+        if row[2] is not None and row[2] not in self._sessions:
+            self._sessions[row[2]] = session_of(row[_RUN_WIDTH + 1 :])
         return found
 
     def session(self, session_id: str) -> Found | None:
         """The session's row, or its tombstone."""
         known = self._sessions.get(session_id)
         if known is not None:
-            return session_of(known)
+            return known
         row = self._connection.execute(_SESSION, (session_id,)).fetchone()
         if row is None:
             return self._tombstone("session", session_id)
-        self._positions[session_id, None] = row[0]
-        return session_of(row[1:])
+        self._positions[Scope(session_id)] = row[0]
+        found = self._sessions[session_id] = session_of(row[1:])
+        return found
 
     def position(self, scope: Scope) -> int:
         """The scope's last position; 0 for a scope that is not there."""
-        known = self._positions.get((scope.session_id, scope.root_run_id))
+        known = self._positions.get(scope)
         if known is not None:
             return known
         row = scope_row(self._connection, scope)

@@ -13,13 +13,18 @@ from actum.base.errors import ActumError, StoreUnavailable
 from actum.storage.sqlite_file import SQLiteFile, unavailable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Job:
-    """A piece of work, about how many bytes it writes, and the future that waits for its answer."""
+    """A piece of work, about how many bytes it writes, and the future that waits for its answer, if one must."""
 
     work: Callable[[Any], Any]
     size: int
-    future: asyncio.Future[Any]
+    future: asyncio.Future[Any] | None = None
+
+    @property
+    def left(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+        return self.future is not None and self.future.cancelled()
 
 
 # A job with its answer, or with the error in the answer's place.
@@ -58,12 +63,12 @@ class Crew:
 
     async def ask(self, work: Callable[[Any], Any], size: int = 0) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work`, done by one of the threads. Raises what it raises, or StoreUnavailable."""
-        job = Job(work, size, asyncio.get_running_loop().create_future())
-        self.put([job])
-        return await job.future
+        future = asyncio.get_running_loop().create_future()
+        self.put([Job(work, size, future)])
+        return await future
 
     def put(self, jobs: Sequence[Job]) -> None:
-        """Takes jobs in one go; their futures hear of them. Raises StoreUnavailable once it was stopped."""
+        """Takes jobs in one go; the future of each hears of it. Raises StoreUnavailable once it was stopped."""
         with self._guard:
             if self._stopped:
                 raise StoreUnavailable(reason="the store is closed")
@@ -104,15 +109,16 @@ class Crew:
 def settle(answers: list[Answer]) -> None:
     """Answers to those who wait in the event loop of this thread."""
     for job, value, error in answers:
-        if job.future.done():
+        future = job.future
+        if future is None or future.done():
             continue  # the task that waited was canceled; what it asked for is stored all the same
         if error is None:
-            job.future.set_result(value)
+            future.set_result(value)
         elif isinstance(error, StopIteration):
             # A future cannot carry it: it would silently end the coroutine that awaits.
-            job.future.set_exception(RuntimeError(f"the work raised {error!r}"))
+            future.set_exception(RuntimeError(f"the work raised {error!r}"))
         else:
-            job.future.set_exception(error)
+            future.set_exception(error)
 
 
 def told(error: BaseException, file: SQLiteFile) -> BaseException:
@@ -128,7 +134,8 @@ def _deliver(answers: list[Answer]) -> None:
     """Hands answers over to their event loops, with one call for each loop."""
     loops: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
     for answer in answers:
-        loops.setdefault(answer[0].future.get_loop(), []).append(answer)
+        if answer[0].future is not None:
+            loops.setdefault(answer[0].future.get_loop(), []).append(answer)
     for loop, theirs in loops.items():
         # A loop that has closed says so with this error; nobody waits there any more.
         with suppress(RuntimeError):

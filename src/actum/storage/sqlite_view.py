@@ -1,4 +1,4 @@
-"""One transaction of SQLite as a backend shows it: reads, and in a write transaction also `apply`."""
+"""One state of the rows as a backend shows it: reads, and in a write transaction also `apply`."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -13,24 +13,27 @@ from actum.storage.sqlite_writes import SQLiteWrites
 
 
 class SQLiteView:
-    """The rows as one command or one reader sees them. With `savepoint` its writes can be dropped alone.
+    """The rows as a reader sees them, or command after command of the one connection that writes.
 
-    The savepoint is set by the first write: a command that is refused before it wrote costs none.
+    A command ends with `keep` or `drop`. With `savepoints` what it wrote can be dropped alone. The savepoint is set by
+    the first write: a command that is refused before it wrote costs none.
     """
 
-    __slots__ = ("_connection", "_numbers", "_savepoint", "_set", "erased", "wrote")
+    __slots__ = ("_appended", "_connection", "_facts", "_set", "_writes", "erased", "savepoints", "wrote")
 
-    def __init__(self, connection: sqlite3.Connection, *, savepoint: bool = False) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._numbers: dict[str, tuple[int, int]] = {}
-        self._savepoint = savepoint
+        self._facts = SQLiteFacts(connection)
+        self._writes = SQLiteWrites(connection, self._facts)
         self._set = False
+        self._appended = False
+        self.savepoints = False
         self.erased = False
         self.wrote = False
 
     def see(self, keys: Keys) -> Seen:
         """The facts that `keys` asks for."""
-        return look(SQLiteFacts(self._connection, self._numbers), keys)
+        return look(self._facts, keys)
 
     def records(self, query: RecordQuery) -> Slice:
         """A slice of one scope's records."""
@@ -58,28 +61,41 @@ class SQLiteView:
 
     def advanced(self, consumer: str, scope: Scope) -> int:
         """The position that the consumer has handled."""
-        return SQLiteFacts(self._connection, self._numbers).advanced(consumer, scope)
+        return self._facts.advanced(consumer, scope)
 
     def apply(self, change: Change) -> None:
         """Writes the change."""
         if change.empty:
             return
+        self._appended = change.appends and not self.wrote
         self.wrote = True
-        if self._savepoint and not self._set:
+        if self.savepoints and not self._set:
             self._connection.execute("SAVEPOINT command")
             self._set = True
         self.erased = self.erased or change.purge is not None
-        SQLiteWrites(self._connection, self._numbers).write(change)
+        self._writes.write(change)
 
     def keep(self) -> None:
-        """Makes the writes part of the transaction."""
+        """The command ends, and its writes are part of the transaction."""
         if self._set:
             self._connection.execute("RELEASE command")
             self._set = False
+        # The answer of any other command may hold rows, and whoever has a row can change its labels.
+        if not self._appended:
+            self._facts.forget()
+        self.wrote = self._appended = False
 
     def drop(self) -> None:
-        """Undoes the writes of this view alone."""
+        """The command ends, and its writes are undone; without a savepoint it must have written nothing."""
         if self._set:
             self._connection.execute("ROLLBACK TO command")
             self._connection.execute("RELEASE command")
             self._set = False
+        self._facts.forget()
+        self.wrote = self._appended = False
+
+    def begin(self, *, changed: bool) -> None:
+        """A transaction begins; rows are known from the one before it, unless somebody else has `changed` them."""
+        if changed or self._facts.many:
+            self._facts.forget()
+        self.savepoints = self.erased = self.wrote = self._appended = self._set = False

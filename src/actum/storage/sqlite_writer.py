@@ -10,7 +10,9 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import Any, Final
 
 from actum.base.clock import Clock
@@ -18,7 +20,7 @@ from actum.base.errors import StoreUnavailable
 from actum.base.limits import GROUP_BYTES, GROUP_COMMANDS
 from actum.storage.sqlite_commits import Commits
 from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_threads import Answering, Crew, Job, Queue, settle
+from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, settle
 
 # What a loop's own thread may write in one go: a few milliseconds of work.
 _AT_ONCE_COMMANDS: Final = 64
@@ -27,6 +29,12 @@ _AT_ONCE_BYTES: Final = 256 * 1024
 _UNFOLDED_BYTES: Final = 4 * 1024 * 1024
 # A commit writes whole pages: its rows, and the leaves of three indexes.
 _COMMIT_BYTES: Final = 4 * 4096
+
+
+@types.coroutine
+def _next_round() -> Generator[None, None, None]:
+    """Comes back in the next round of the event loop."""
+    yield
 
 
 class Writer:
@@ -45,44 +53,68 @@ class Writer:
     async def ask(self, work: Callable[[Any], Any], size: int) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work` after its commit. Raises what it raises, or StoreUnavailable."""
         loop = asyncio.get_running_loop()
-        job = Job(work, size, loop.create_future())
-        gathered = self._gathered.get(loop)
-        if gathered is None:
-            self._gathered[loop] = [job]
-            loop.call_soon(self._send, loop)
-        else:
-            gathered.append(job)
-        return await job.future
+        group = self._gathered.get(loop)
+        if group is not None:
+            future = loop.create_future()
+            group.append(Job(work, size, future))
+            return await future
+        # The first of a round leads: it lets the others join, and then it writes for them all.
+        first = Job(work, size)
+        group = self._gathered[loop] = [first]
+        try:
+            await _next_round()
+        except BaseException:
+            # It was canceled, or its loop is over: whoever has joined goes on without it.
+            del self._gathered[loop], group[0]
+            if group:
+                with suppress(RuntimeError):  # a loop that has closed says so; nobody waits there any more
+                    loop.call_soon_threadsafe(self._send, group)
+            raise
+        del self._gathered[loop]
+        answers = self._written_at_once(group)
+        if answers is None:
+            first.future = loop.create_future()
+            self._hand_over(group)
+            return await first.future
+        # The leader's own answer comes first, and waits for nobody.
+        _, value, error = answers.pop(0)
+        settle(answers)
+        if error is not None:
+            raise error
+        return value
 
     def stop(self) -> None:
         """Waits until what was accepted is done and the connection is closed. Blocks; safe to repeat."""
         self._crew.stop()
 
-    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        jobs = self._gathered.pop(loop)
-        if self._written_at_once(jobs):
-            return
+    def _send(self, group: list[Job]) -> None:
+        """Writes a group whose leader has left."""
+        answers = self._written_at_once(group)
+        if answers is None:
+            self._hand_over(group)
+        else:
+            settle(answers)
+
+    def _hand_over(self, jobs: list[Job]) -> None:
         try:
             self._crew.put(jobs)
         except StoreUnavailable as error:
             settle([(job, None, error) for job in jobs])
 
-    def _written_at_once(self, jobs: list[Job]) -> bool:
+    def _written_at_once(self, jobs: list[Job]) -> list[Answer] | None:
+        """The answers in the order of the jobs, if this thread could write them; else None, and nothing is written."""
         size = sum(job.size for job in jobs)
         if len(jobs) > _AT_ONCE_COMMANDS or size > _AT_ONCE_BYTES or self._unfolded > _UNFOLDED_BYTES:
-            return False
+            return None
         if not self._crew.idle or not self._turn.acquire(blocking=False):
-            return False
+            return None
         try:
             commits = self._commits
             answers = commits.attempt(jobs) if commits is not None and commits.ready else None
             self._unfolded += size + _COMMIT_BYTES
         finally:
             self._turn.release()
-        if answers is None:
-            return False
-        settle(answers)
-        return True
+        return answers
 
     def _serve(self, connection: sqlite3.Connection, waiting: Queue, first: Job, answer: Answering) -> None:
         """Writes group after group until the queue ends."""

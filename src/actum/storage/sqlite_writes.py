@@ -5,7 +5,7 @@ import sqlite3
 from typing import Final
 
 from actum.lifecycle.change import Change, RunRow, Scope, SessionRow, tombstone_digest
-from actum.storage.sqlite_reads import scope_row
+from actum.storage.sqlite_reads import SQLiteFacts, scope_row
 from actum.storage.sqlite_rows import (
     WRITTEN_RECORD,
     WRITTEN_RUN,
@@ -35,14 +35,19 @@ _UPDATE_SESSION: Final = _update("sessions", WRITTEN_SESSION, "scope")
 
 
 class SQLiteWrites:
-    """Writes changes. `numbers` are the integers (run, scope) of runs that this transaction has seen."""
+    """Writes changes; the integers of runs and scopes are those of `facts`, which it tells what it has changed."""
 
-    def __init__(self, connection: sqlite3.Connection, numbers: dict[str, tuple[int, int]]) -> None:
+    def __init__(self, connection: sqlite3.Connection, facts: SQLiteFacts) -> None:
         self._connection = connection
-        self._numbers = numbers
+        self._facts = facts
 
     def write(self, change: Change) -> None:
         """The whole change, in the order in which its rows refer to each other."""
+        if change.scope is not None and change.appends:
+            self._records(change)
+            self._facts.advance(change.scope, change.records[-1].position)
+            return
+        self._facts.forget()
         if change.purge is not None:
             self._erase(change.purge)
         if change.session is not None:
@@ -55,7 +60,7 @@ class SQLiteWrites:
             run_id, suspension = change.suspension
             self._connection.execute(
                 "INSERT INTO checkpoints (run, suspension_id, data) VALUES (?, ?, ?)",
-                (self._run_number(run_id)[0], suspension.suspension_id, suspension.data),
+                (self._facts.numbers(run_id)[0], suspension.suspension_id, suspension.data),
             )
         if change.advance is not None and change.scope is not None:
             consumer, position = change.advance
@@ -107,7 +112,7 @@ class SQLiteWrites:
             if known[2:] != now:
                 self._forget_run(row.run.run_id, *known[2:])
                 self._index_run(run, row.run.run_id, *now)
-        self._numbers[row.run.run_id] = run, scope
+        self._facts.number(row.run.run_id, run, scope)
 
     def _index_run(self, run: int, run_id: str, started: int, labels: str | None, awaiting: str | None) -> None:
         self._connection.executemany(
@@ -132,19 +137,12 @@ class SQLiteWrites:
     def _records(self, change: Change) -> None:
         rows = []
         for placed in change.records:
-            run, scope = self._run_number(placed.record.run_id)
+            run, scope = self._facts.numbers(placed.record.run_id)
             rows.append(record_values(placed, scope, run))
         if len(rows) == 1:
             self._connection.execute(_INSERT_RECORD, rows[0])
         else:
             self._connection.executemany(_INSERT_RECORD, rows)
-
-    def _run_number(self, run_id: str) -> tuple[int, int]:
-        known = self._numbers.get(run_id)
-        if known is None:
-            known = self._connection.execute("SELECT run, scope FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-            self._numbers[run_id] = known
-        return known
 
     def _scope_number(self, scope: Scope) -> int:
         row = scope_row(self._connection, scope)
@@ -180,7 +178,6 @@ class SQLiteWrites:
             self._bury("run", [row[1:3] for row in runs])
         else:
             self._bury("session", [row[:2] for row in sessions])
-        self._numbers.clear()
 
     def _bury(self, kind: str, named: list[tuple[str, str | None]]) -> None:
         self._connection.executemany(

@@ -1,0 +1,88 @@
+import asyncio
+from collections.abc import AsyncIterator
+from operator import methodcaller
+from pathlib import Path
+
+import pytest
+
+from actum.base.errors import StoreUnavailable
+from actum.lifecycle.change import Change, Keys, RunRow, Scope
+from actum.lifecycle.states import RunStatus
+from actum.storage.sqlite import SQLiteBackend
+from tests.storage.test_sqlite_writer import appending, stored
+from tests.support.faults_in_sqlite import Faults
+from tests.support.rows import run_row, session_row, started
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return Faults()
+
+
+@pytest.fixture
+async def backend(path: Path, faults: Faults) -> AsyncIterator[SQLiteBackend]:
+    opened = await SQLiteBackend.open(path, connect=faults.connect)
+    await opened.write(methodcaller("apply", started(session_row(), run_row())), 0)
+    yield opened
+    await opened.close()
+
+
+class TestKnownRows:
+    """What a commit has read is not read again by the next one, as long as nobody else has written."""
+
+    async def test_rows_are_read_once(self, backend: SQLiteBackend, faults: Faults) -> None:
+        await backend.write(appending("a"), 0)
+        faults.fail("SELECT r.run")
+        assert [await backend.write(appending(key), 0) for key in "bc"] == ["b", "c"]
+        # Another change has rows in it; what follows reads them anew.
+        await backend.write(methodcaller("apply", started(session_row("s2"))), 0)
+        with pytest.raises(StoreUnavailable):
+            await backend.write(appending("d"), 0)
+        assert await stored(backend) == ["a", "b", "c"]
+
+    async def test_a_commit_of_another_connection_is_noticed(self, backend: SQLiteBackend, path: Path) -> None:
+        await backend.write(appending("a"), 0)
+        other = await SQLiteBackend.open(path)
+        assert await other.write(appending("b"), 0) == "b"
+        assert await backend.write(appending("c"), 0) == "c"
+        await other.write(methodcaller("apply", started(session_row(), run_row(status=RunStatus.FAILED))), 0)
+        seen = await backend.write(methodcaller("see", Keys(scope_of="r1")), 0)
+        row = seen.runs["r1"]
+        assert isinstance(row, RunRow)
+        assert (row.run.status, seen.position) == (RunStatus.FAILED, 3)
+        await other.write(methodcaller("apply", Change(None, purge=Scope("s1"))), 0)
+        assert (await backend.write(methodcaller("see", Keys(scope_of="r1")), 0)).runs == {}
+        await other.close()
+
+    async def test_what_was_undone_is_not_known(self, backend: SQLiteBackend, faults: Faults) -> None:
+        await backend.write(appending("a"), 0)
+        faults.fail("COMMIT")
+        with pytest.raises(StoreUnavailable):
+            await backend.write(appending("b"), 0)
+        works = appending("c", then=ZeroDivisionError()), appending("d")
+        answers = await asyncio.gather(*(backend.write(work, 0) for work in works), return_exceptions=True)
+        assert [type(answer) for answer in answers] == [ZeroDivisionError, str]
+        assert await stored(backend) == ["a", "d"]
+
+    async def test_a_row_that_was_handed_out_may_be_changed_outside(self, backend: SQLiteBackend) -> None:
+        await backend.write(appending("a"), 0)
+        for _ in range(2):
+            seen = await backend.write(methodcaller("see", Keys(scope_of="r1")), 0)
+            row = seen.runs["r1"]
+            assert isinstance(row, RunRow)
+            assert row.run.labels == {}
+            row.run.labels["own"] = "text"
+
+    async def test_rows_of_many_runs_are_not_kept_for_ever(
+        self, backend: SQLiteBackend, faults: Faults, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("actum.storage.sqlite_reads._KNOWN_RUNS", 0)
+        await backend.write(appending("a"), 0)
+        faults.fail("SELECT r.run")
+        with pytest.raises(StoreUnavailable):
+            await backend.write(appending("b"), 0)
