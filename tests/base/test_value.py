@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from actum.base.clock import EPOCH, from_millis, to_millis
 from actum.base.errors import ContractError, InvalidValue
 from actum.base.limits import CONTENT_DEPTH, JSON_DEPTH
 from actum.base.value import (
@@ -16,6 +18,7 @@ from actum.base.value import (
     dump_json,
     exact,
     fingerprint,
+    instants,
     items,
     load,
     load_json,
@@ -416,3 +419,25 @@ class TestExact:
         with pytest.raises(ContractError) as quick:
             exact(message)
         assert quick.value.fields() == slow.value.fields()
+
+
+YEARS = st.integers(to_millis(datetime.min.replace(tzinfo=UTC)), to_millis(datetime.max.replace(tzinfo=UTC)))
+# Where seconds as a float begin to lose milliseconds.
+EDGE = 2**32 * 1000
+NEAR = st.integers(-10_000, 10_000)
+
+
+class TestInstants:
+    @given(st.lists(YEARS | NEAR | NEAR.map(lambda each: EDGE + each) | NEAR.map(lambda each: each - EDGE)))
+    def test_each_is_exact_in_any_company(self, millis: list[int]) -> None:
+        made = instants(millis)
+        assert made == [from_millis(each) for each in millis]
+        assert all(each.tzinfo is UTC for each in made)
+
+    @given(st.lists(st.integers(1 - EDGE, EDGE - 1), min_size=1))
+    def test_each_is_exact_where_they_are_made_together(self, millis: list[int]) -> None:
+        assert instants(millis) == [from_millis(each) for each in millis]
+
+    def test_none_of_none(self) -> None:
+        assert instants([]) == []
+        assert instants([0]) == [EPOCH]

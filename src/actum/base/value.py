@@ -6,11 +6,14 @@ equality of these bytes, so nothing here sorts, rounds or repairs.
 
 import functools
 import hashlib
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final, TypeAlias, TypeVar, dataclass_transform
 
 import msgspec
 
 from actum.base import plans
+from actum.base.clock import from_millis
 from actum.base.errors import InvalidValue, shortened
 from actum.base.json_values import json_value, lowest_or_float, lowest_shown, not_too_deep, shows_lowest, spelling
 from actum.base.limits import JSON_DEPTH
@@ -21,6 +24,9 @@ Json: TypeAlias = Any
 Verbatim: TypeAlias = msgspec.Raw
 # The one spelling of "no verbatim value": msgspec leaves a field out only when it holds the default's own object.
 ABSENT: Final[Verbatim] = plans.ABSENT
+
+# Seconds as a float are nearer to their own microsecond than to any other from 1833 to 2106.
+_EXACT_MILLIS: Final = 2**32 * 1000
 
 T = TypeVar("T")
 
@@ -133,6 +139,14 @@ def items(data: bytes | Verbatim) -> list[Verbatim]:
     """The items of somebody else's JSON list, each in its own spelling; checked as `members` are."""
     found: list[Verbatim] = _pieces(list[Verbatim], data, "is one JSON list")
     return found
+
+
+def instants(millis: Sequence[int]) -> list[datetime]:
+    """The instants, in UTC, of whole milliseconds since 1970: `from_millis` of each, several times as quick."""
+    if millis and min(millis) > -_EXACT_MILLIS and max(millis) < _EXACT_MILLIS:
+        exact: list[datetime] = msgspec.convert([each / 1000 for each in millis], list[datetime], strict=False)
+        return exact
+    return [from_millis(each) for each in millis]
 
 
 def verbatim(data: bytes) -> Verbatim:

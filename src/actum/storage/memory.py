@@ -20,7 +20,7 @@ from actum.storage.backend import Reader, RecordQuery, RunQuery, SessionQuery, S
 from actum.storage.look import look
 from actum.storage.memory_rows import Place, Rows, own_run, own_session
 from actum.storage.owners import Owners, ProcessOwners
-from actum.storage.slices import slice_of
+from actum.storage.slices import Room
 
 T = TypeVar("T")
 
@@ -118,7 +118,10 @@ class MemoryView:
             asked = (position for positions in theirs for position in _between(positions, query))
         found = (stored[position - 1] for position in asked)
         types = query.types
-        return slice_of((each for each in found if types is None or each.type in types), query, last=len(stored))
+        rows = ((each.payload, each) for each in found if types is None or each.type in types)
+        room = Room(query)
+        taken = tuple([record for _, record in room.take(rows)])
+        return Slice(taken, more=room.full, last=len(stored))
 
     def chain(self, run_id: str, *, backwards: bool = False) -> tuple[tuple[str, int], ...]:
         """The run and its history chain, oldest first, with the positions of their end records."""

@@ -1,20 +1,22 @@
 """Single rows and slices of records out of SQLite."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import repeat
 from typing import Final
 
 from actum.lifecycle.change import Found, FoundRun, RunRow, Scope, SessionRow, Tombstone, tombstone_digest
 from actum.lifecycle.states import Suspension
 from actum.records.record import Record
 from actum.storage.backend import RecordQuery, Slice
-from actum.storage.slices import slice_of
+from actum.storage.slices import Room
 from actum.storage.sqlite_rows import (
     LAST_POSITION,
     RECORD_COLUMNS,
     RUN_COLUMNS,
     SESSION_COLUMNS,
     digest_of,
+    named,
     records_in,
     run_of,
     session_of,
@@ -133,7 +135,7 @@ class SQLiteFacts:
             return None
         run = found.run
         digest = digest_of(run.session_id, found.root_run_id)
-        return next(records_in((row,), run_id, run.agent_id, run.session_id, digest))
+        return records_in((row,), (named(run_id, run.agent_id, run.session_id),), digest)[0]
 
     def suspension(self, run_id: str) -> Suspension | None:
         """The run's checkpoint."""
@@ -189,23 +191,33 @@ def records_of(connection: sqlite3.Connection, query: RecordQuery) -> Slice:
     if where is None:
         return Slice((), more=False, last=0)
     scope, last = where
-    statement, values = record_statement(query)
     digest = digest_of(query.scope.session_id, query.scope.root_run_id)
-    session_id = query.scope.session_id
+    room = Room(query)
+    records = (_of_scope if query.runs is None else _of_runs)(connection, query, scope, digest, room)
+    return Slice(tuple(records), more=room.full, last=last)
 
-    def found() -> Iterator[Record]:
-        if query.runs is None:
-            for row in connection.execute(statement, (scope, *values)):
-                yield from records_in((row[:6],), row[6], row[7], session_id, digest)
-            return
-        for run_id in query.runs:
-            run = connection.execute("SELECT run, agent_id FROM runs WHERE run_id = ? AND scope = ?", (run_id, scope))
-            for number, agent_id in run.fetchall():
-                yield from records_in(
-                    connection.execute(statement, (number, *values)), run_id, agent_id, session_id, digest
-                )
 
-    return slice_of(found(), query, last=last)
+def _of_scope(connection: sqlite3.Connection, query: RecordQuery, scope: int, digest: str, room: Room) -> list[Record]:
+    statement, values = record_statement(query)
+    rows = room.take(connection.execute(statement, (scope, *values)))
+    runs: dict[int, Record] = {}
+    for run in {row[-1] for row in rows}:
+        run_id, agent_id = connection.execute("SELECT run_id, agent_id FROM runs WHERE run = ?", (run,)).fetchone()
+        runs[run] = named(run_id, agent_id, query.scope.session_id)
+    return records_in([row[:-1] for row in rows], [runs[row[-1]] for row in rows], digest)
+
+
+def _of_runs(connection: sqlite3.Connection, query: RecordQuery, scope: int, digest: str, room: Room) -> list[Record]:
+    statement, values = record_statement(query)
+    records: list[Record] = []
+    for run_id in query.runs or ():
+        names = connection.execute("SELECT run, agent_id FROM runs WHERE run_id = ? AND scope = ?", (run_id, scope))
+        for run, agent_id in names.fetchall():
+            rows = room.take(connection.execute(statement, (run, *values)))
+            records += records_in(rows, repeat(named(run_id, agent_id, query.scope.session_id)), digest)
+        if room.full:
+            break
+    return records
 
 
 def record_statement(query: RecordQuery) -> tuple[str, list[int | str]]:
@@ -223,8 +235,8 @@ def record_statement(query: RecordQuery) -> tuple[str, list[int | str]]:
     wanted = f"{' AND '.join(terms)} ORDER BY c.position {'DESC' if query.backwards else 'ASC'} LIMIT ?"
     if query.runs is None:
         return (
-            f"SELECT {RECORD_COLUMNS}, r.run_id, r.agent_id FROM records AS c INDEXED BY records_by_position "  # noqa: S608 - every part is written here
-            f"CROSS JOIN runs AS r ON r.run = c.run WHERE c.scope = ? AND {wanted}"
+            f"SELECT {RECORD_COLUMNS}, c.run FROM records AS c INDEXED BY records_by_position "  # noqa: S608 - every part is written here
+            f"WHERE c.scope = ? AND {wanted}"
         ), values
     return (
         f"SELECT {RECORD_COLUMNS} FROM records AS c INDEXED BY records_by_run WHERE c.run = ? AND {wanted}"  # noqa: S608 - as above
