@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from actum.base.clock import EPOCH, from_millis, to_millis
 from actum.base.errors import ContractError, InvalidValue
 from actum.base.limits import CONTENT_DEPTH, JSON_DEPTH
 from actum.base.value import (
@@ -18,7 +16,6 @@ from actum.base.value import (
     dump_json,
     exact,
     fingerprint,
-    instants,
     items,
     load,
     load_json,
@@ -215,7 +212,6 @@ class TestWriting:
             (tool_results(ToolResultPart(tool_use_id="t", is_error=1)), "parts[0].is_error"),  # type: ignore[arg-type]  # the wrong type is the point
             (tool_results(ToolResultPart(tool_use_id="t", content={"a": [1, (2,)]})), "parts[0].content.a[1]"),
             (assistant(ToolUsePart(id="t", name="n", input=Verbatim(b'{"a":'))), "parts[0].input"),
-            (assistant(ToolUsePart(id="t", name="n", input=Verbatim(b'{"a":"\xff"}'))), "parts[0].input"),
         ],
     )
     def test_what_does_not_conform_is_refused_with_its_path(self, message: Message, field: str) -> None:
@@ -406,7 +402,6 @@ class TestExact:
             ToolResultPart(tool_use_id="t", content={1: 2}),
             ToolResultPart(tool_use_id="t", content=b"x"),
             ToolResultPart(tool_use_id="t", content=10**5000),
-            ToolUsePart(id="t", name="a", input=Verbatim(b'{"a":"\xff"}')),
             ToolUsePart(id="t", name="a", input=Verbatim(b"{broken")),
             ToolUsePart(id="t", name="a", input=Verbatim(b'{},"signature":"s"')),
             ImagePart(bytes=b"x", format="bmp"),  # type: ignore[arg-type]  # the wrong word is the point
@@ -419,25 +414,3 @@ class TestExact:
         with pytest.raises(ContractError) as quick:
             exact(message)
         assert quick.value.fields() == slow.value.fields()
-
-
-YEARS = st.integers(to_millis(datetime.min.replace(tzinfo=UTC)), to_millis(datetime.max.replace(tzinfo=UTC)))
-# Where seconds as a float begin to lose milliseconds.
-EDGE = 2**32 * 1000
-NEAR = st.integers(-10_000, 10_000)
-
-
-class TestInstants:
-    @given(st.lists(YEARS | NEAR | NEAR.map(lambda each: EDGE + each) | NEAR.map(lambda each: each - EDGE)))
-    def test_each_is_exact_in_any_company(self, millis: list[int]) -> None:
-        made = instants(millis)
-        assert made == [from_millis(each) for each in millis]
-        assert all(each.tzinfo is UTC for each in made)
-
-    @given(st.lists(st.integers(1 - EDGE, EDGE - 1), min_size=1))
-    def test_each_is_exact_where_they_are_made_together(self, millis: list[int]) -> None:
-        assert instants(millis) == [from_millis(each) for each in millis]
-
-    def test_none_of_none(self) -> None:
-        assert instants([]) == []
-        assert instants([0]) == [EPOCH]

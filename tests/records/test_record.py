@@ -4,7 +4,16 @@ from actum.base.checks import identifier
 from actum.base.errors import InvalidCursor, InvalidValue, TooLarge
 from actum.base.limits import PAYLOAD_BYTES
 from actum.base.value import conform, replace
-from actum.records.record import NewRecord, Page, payload_bytes, position_of, record_id, record_type, scope_digest
+from actum.records.record import (
+    NewRecord,
+    Page,
+    payload_bytes,
+    position_of,
+    positions_of,
+    record_id,
+    record_type,
+    scope_digest,
+)
 from actum.records.types import CANCELLATION_RECORD_TYPE, RecordType
 from tests.support.strategies import T0
 
@@ -106,3 +115,39 @@ def test_the_name_of_a_scope_tells_nothing_else_about_it() -> None:
 def test_a_page_holds_its_items_oldest_first() -> None:
     page = Page(items=(NEW,), cursor="c", more=False)
     assert page.items == (NEW,)
+
+
+def test_the_positions_of_many_records_are_found_together() -> None:
+    positions = [0, 1, 9, 10, 7, 10**17, 10**18 - 1]
+    assert positions_of([record_id(DIGEST, each) for each in positions], DIGEST) == positions
+    assert positions_of([], DIGEST) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        f"{DIGEST}-",
+        f"{DIGEST}-01",
+        f"{DIGEST}--1",
+        f"{DIGEST}-+1",
+        f"{DIGEST}-1_0",
+        f"{DIGEST}-1 ",
+        f"{DIGEST}-\u0661",
+        f"{DIGEST}-{10**18}",
+        f"{DIGEST}-1\n",
+        f"{DIGEST}-1\n{DIGEST}-2",
+        f"x{DIGEST}-1",
+        record_id("0" * 16, 1),
+        record_id("f" * 16, 1),
+    ],
+)
+@pytest.mark.parametrize("others", [0, 1, 5])
+def test_one_wrong_id_among_many_is_refused_like_a_lone_one(wrong: str, others: int) -> None:
+    ids = [record_id(DIGEST, each) for each in range(others)]
+    for several in ([*ids, wrong], [wrong, *ids], [*ids, wrong, *ids]):
+        with pytest.raises(InvalidCursor) as refused:
+            positions_of(several, DIGEST)
+        with pytest.raises(InvalidCursor) as alone:
+            position_of(wrong, DIGEST)
+        assert refused.value.fields() == alone.value.fields()

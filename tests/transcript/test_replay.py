@@ -109,6 +109,15 @@ def test_a_record_that_cannot_be_read_is_named(broken: Record) -> None:
     assert refused.value.event_key == broken.event_key
 
 
+def test_the_first_record_that_cannot_be_read_is_named() -> None:
+    log = [appended(position, ULM[0]) for position in range(1, 200)]
+    for position in (70, 150):
+        log[position] = replace(log[position], payload=b'{"messages":[{"role":"user","role":"user","parts":[]}]}')
+    with pytest.raises(DurableDataError) as refused:
+        replay_run_log_events(log)
+    assert (refused.value.record_id, refused.value.path) == (log[70].id, "messages[0].role")
+
+
 def test_another_record_that_cannot_be_read_says_nothing_in_a_transcript() -> None:
     assert replay_run_log_events((record("planner_note", b"?", position=1), appended(2, ULM[0]))) == ULM[:1]
 
@@ -123,6 +132,14 @@ class TestChains:
     def test_a_start_that_names_a_history_is_at_home_in_a_chain(self) -> None:
         start = replace(START_WITH_HISTORY, id=appended(5).id)
         assert Replay(chain=True).read((*self.OLD, start)).messages == ULM
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 100])
+    def test_many_runs_are_read_in_pages_of_any_size(self, size: int) -> None:
+        records = [appended(position, user(str(position)), run_id=f"run-{position // 3}") for position in range(1, 50)]
+        replay = Replay(chain=True)
+        for begin in range(0, len(records), size):
+            replay.read(records[begin : begin + size])
+        assert [message.text for message in replay.messages] == [str(position) for position in range(1, 50)]
 
     def test_a_run_is_whole(self) -> None:
         with pytest.raises(InvalidValue):

@@ -39,16 +39,26 @@ def conform(value: Any, path: str, *, decoded: bool = False) -> Any:  # noqa: AN
     changed: dict[str, Any] = {}
     prefix = f"{path}." if path else ""
     kind: type[msgspec.Struct] = type(value)
-    for name, plan in _fields(kind, decoded=decoded):
+    for name, plan in _fields_to_look_at(kind) if decoded else _fields(kind):
         before = getattr(value, name)
-        after = plan(prefix + name, before)
+        # A decoder gives None only where the field takes it.
+        after = None if before is None and decoded else plan(prefix + name, before)
         if after is not before:
             changed[name] = after
     return msgspec.structs.replace(value, **changed) if changed else value
 
 
 @functools.cache
-def _fields(kind: type[msgspec.Struct], *, decoded: bool) -> tuple[tuple[str, Plan], ...]:
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, Plan], ...]:
+    return _planned(kind, decoded=False)
+
+
+@functools.cache
+def _fields_to_look_at(kind: type[msgspec.Struct]) -> tuple[tuple[str, Plan], ...]:
+    return _planned(kind, decoded=True)
+
+
+def _planned(kind: type[msgspec.Struct], *, decoded: bool) -> tuple[tuple[str, Plan], ...]:
     hints = typing.get_type_hints(kind, include_extras=True)
     plans = ((name, _plan(hints[name], decoded=decoded)) for name in kind.__struct_fields__)
     return tuple((name, plan) for name, plan in plans if plan is not None)
@@ -103,7 +113,7 @@ def _unless_none(plan: Plan, path: str, value: Any) -> Any:  # noqa: ANN401 - se
 
 def _struct_plan(kinds: tuple[type[msgspec.Struct], ...], *, decoded: bool) -> Plan | None:
     if decoded:
-        known = any(_fields(kind, decoded=True) for kind in kinds)
+        known = any(_fields_to_look_at(kind) for kind in kinds)
         return _decoded_struct if known else None
     return functools.partial(_struct, kinds)
 

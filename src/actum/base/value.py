@@ -15,18 +15,29 @@ import msgspec
 from actum.base import plans
 from actum.base.clock import from_millis
 from actum.base.errors import InvalidValue, shortened
-from actum.base.json_values import json_value, lowest_or_float, lowest_shown, not_too_deep, shows_lowest, spelling
+from actum.base.json_values import (
+    json_value,
+    lowest_or_float,
+    lowest_shown,
+    not_too_deep,
+    shows_lowest,
+    spelling,
+    too_deep,
+)
 from actum.base.limits import JSON_DEPTH
 
 # Any value of JSON: None, bool, int, float, str, lists, and dictionaries with text keys.
 Json: TypeAlias = Any
-# Bytes of one JSON value, kept exactly as somebody else spelled them; empty means absent.
+# Bytes of one JSON value, kept exactly as somebody else spelled them; empty means absent. A decoder takes them over
+# without a look at their text, so every value that holds some refuses in `__post_init__` what is not `in_utf8`.
 Verbatim: TypeAlias = msgspec.Raw
 # The one spelling of "no verbatim value": msgspec leaves a field out only when it holds the default's own object.
 ABSENT: Final[Verbatim] = plans.ABSENT
 
 # Seconds as a float are nearer to their own microsecond than to any other from 1833 to 2106.
 _EXACT_MILLIS: Final = 2**32 * 1000
+# So many values are read in one go: few enough that their bytes are still close to the processor when they are proved.
+_TOGETHER: Final = 64
 
 T = TypeVar("T")
 
@@ -55,6 +66,7 @@ V = TypeVar("V", bound=Value)
 
 replace = msgspec.structs.replace
 _encode = msgspec.json.Encoder().encode
+_encode_into = msgspec.json.Encoder().encode_into
 
 
 @functools.cache
@@ -120,6 +132,15 @@ def load(kind: type[V], data: bytes) -> V:
     return exact
 
 
+def load_all(kind: type[V], spelled: Sequence[bytes]) -> list[V]:
+    """What `load` gives for each of these, in half the time. Raises what it raises, for the first that does not fit."""
+    values: list[V] = []
+    for begin in range(0, len(spelled), _TOGETHER):
+        some = spelled[begin : begin + _TOGETHER]
+        values += _together(kind, some) or [load(kind, data) for data in some]
+    return values
+
+
 def load_json(data: bytes) -> Json:
     """The one JSON value that these bytes spell; as strict as `load`."""
     return _decoded(Any, data)
@@ -165,6 +186,16 @@ def fingerprint(value: Value) -> str:
     return hashlib.sha256(dump(value)).hexdigest()
 
 
+def in_utf8(path: str, value: Verbatim) -> bytes:
+    """The bytes of a verbatim value, all of them UTF-8. Raises InvalidValue."""
+    data = bytes(value)
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _refused(path, data, f"is UTF-8 ({error.reason} at byte {error.start})") from None
+    return data
+
+
 def _pieces(kind: Any, data: bytes | Verbatim, rule: str) -> Any:  # noqa: ANN401 - see _decoder
     try:
         if isinstance(data, bytes):
@@ -179,15 +210,11 @@ def _decoded(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder
     if not isinstance(data, bytes):
         raise _refused("payload", data, "is bytes")
     try:
-        # msgspec does not look into the text of values that it skips or keeps raw.
-        data.decode("utf-8")
         not_too_deep("payload", data)
         value = _read(kind, data)
         # What our own encoder wrote is proved by writing it again; only foreign spellings need the slow look.
         if _encode(value) != data:
             plans.no_surprise("", spelling(data), value)
-    except UnicodeDecodeError as error:
-        raise _refused("payload", data, f"is UTF-8 ({error.reason} at byte {error.start})") from None
     except msgspec.ValidationError as error:
         raise _placed(error, data) from None
     except msgspec.DecodeError as error:
@@ -195,6 +222,22 @@ def _decoded(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder
     except RecursionError:
         raise _refused("payload", data, f"nests at most {JSON_DEPTH} levels") from None
     return value
+
+
+def _together(kind: type[V], spelled: Sequence[bytes]) -> list[V] | None:
+    """The values, when all are spelled as our encoder spells them; None when each must be looked at alone."""
+    if {*map(type, spelled)} != {bytes}:
+        return None
+    try:
+        values: list[V] = list(map(_decoder(kind).decode, spelled))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    again = bytearray()
+    for value, data in zip(values, spelled, strict=True):
+        _encode_into(value, again)
+        if again != data or too_deep(data):
+            return None
+    return [plans.conform(value, "", decoded=True) for value in values]
 
 
 def _read(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder

@@ -6,7 +6,7 @@ In JSON a part is an object whose `type` names it; fields at their default are l
 from typing import Literal, TypeAlias
 
 from actum.base.checks import count, refuse
-from actum.base.value import ABSENT, Json, Value, Verbatim, dump_json, load_json
+from actum.base.value import ABSENT, Json, Value, Verbatim, dump_json, in_utf8, load_json
 
 Bytes: TypeAlias = bytes
 ImageFormat = Literal["png", "jpeg", "gif", "webp"]
@@ -126,7 +126,7 @@ class ToolUsePart(Value, tag_field="type", tag="tool_use"):
     provider: str | None = None
 
     def __post_init__(self) -> None:
-        given = bytes(self.input)
+        given = in_utf8("input", self.input)
         if bool(given) == (self.input_text is not None):
             raise refuse("input", given, "is given exactly when input_text is not")
         if given and not given.lstrip(b" \t\r\n").startswith(b"{"):

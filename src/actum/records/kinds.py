@@ -4,12 +4,15 @@ Every payload is strict: one JSON value, no unknown fields, no `null` in a decla
 payload of a record, `checked_payload` is what the store asks of a new one.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
+from itertools import groupby
+from operator import attrgetter
 from typing import Final, Literal
 
 from actum.base.checks import Count, Identifier, Instant, Labels, Reason, refuse
 from actum.base.errors import ContractError, DurableDataError, InvalidValue, TooLarge
-from actum.base.value import ABSENT, Json, Value, Verbatim, load, load_json
+from actum.base.value import ABSENT, Json, Value, Verbatim, in_utf8, load, load_all, load_json
 from actum.messages.message import Message
 from actum.messages.parts import DocumentPart, ImagePart, ToolResultPart
 from actum.records.failures import Failure, ToolFailure
@@ -153,6 +156,9 @@ class ToolCallScheduled(Value):
     tool_name: str
     input: Verbatim = ABSENT
     step: Count
+
+    def __post_init__(self) -> None:
+        in_utf8("input", self.input)
 
 
 class ToolCallStarted(Value):
@@ -337,6 +343,24 @@ def messages_of(record: Record) -> tuple[Message, ...]:
         return load(kind, record.payload).messages
     except ContractError as error:
         raise _damaged(record, error) from error
+
+
+def messages_in(records: Iterable[Record]) -> list[Message]:
+    """The messages of stored records, one after the other: what `messages_of` gives for each, in half the time."""
+    messages: list[Message] = []
+    for name, group in groupby(records, attrgetter("type")):
+        kind = _TRANSCRIPT_PAYLOADS.get(name)
+        if kind is not None:
+            together = list(group)
+            try:
+                for payload in load_all(kind, [record.payload for record in together]):
+                    messages += payload.messages
+            except ContractError:
+                # Which of them it is, and what is wrong with it, is told of each alone.
+                for record in together:
+                    messages_of(record)
+                raise
+    return messages
 
 
 def _damaged(record: Record, error: ContractError) -> DurableDataError:

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 from actum.base.checks import Count, Identifier, Instant
 from actum.base.errors import InvalidCursor, shortened
 from actum.base.limits import CURSOR_CHARS
-from actum.base.value import ABSENT, Json, Value, Verbatim
+from actum.base.value import ABSENT, Json, Value, Verbatim, in_utf8
 from actum.messages.message import Message, Role
 from actum.messages.parts import DocumentPart, ImagePart, ThinkingPart
 from actum.records import kinds
@@ -101,6 +101,9 @@ class ToolStart(RecordedEvent, tag_field="type", tag="tool_start"):
     tool_call_id: Identifier
     tool_name: str
     input: Verbatim = ABSENT
+
+    def __post_init__(self) -> None:
+        in_utf8("input", self.input)
 
 
 class ToolUpdate(RecordedEvent, tag_field="type", tag="tool_update"):

@@ -6,12 +6,15 @@ was stopped at its start has no transcript record of its own, so replay gives it
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter, lt
 
 from actum.base.checks import refuse, several
+from actum.base.errors import InvalidCursor
 from actum.messages.message import Message
-from actum.records.kinds import RunStarted, messages_of, payload_of
-from actum.records.record import SCOPE_DIGITS, Record, position_of
-from actum.records.types import TRANSCRIPT_TYPES, RecordType
+from actum.records.kinds import RunStarted, messages_in, payload_of
+from actum.records.record import SCOPE_DIGITS, Record, positions_of
+from actum.records.types import RecordType
 
 
 class Replay:
@@ -25,7 +28,8 @@ class Replay:
         self._messages: list[Message] = list(history or ())
         self._has_history = history is not None or chain
         self._chain = chain
-        self._runs: list[str] = []
+        self._run: str | None = None
+        self._runs: set[str] = set()
         self._scope = ""
         self._position = 0
 
@@ -41,33 +45,51 @@ class Replay:
         a run that names a history when none was given; InvalidCursor for an id that no store gave; DurableDataError,
         naming the record, for bytes that do not fit. After an error this replay is of no use.
         """
-        for record in records:
-            self._follow(record)
-            if record.type in TRANSCRIPT_TYPES:
-                self._messages += messages_of(record)
-            elif record.type == RecordType.RUN_STARTED and not self._has_history:
-                payload = payload_of(record)
-                if isinstance(payload, RunStarted) and payload.history is not None:
-                    named = payload.history.run_id
-                    raise refuse("history", None, f"is given: run {record.run_id!r} goes on from run {named!r}")
+        records = tuple(records)
+        self._in_order([record.id for record in records])
+        for run_id, _ in groupby(records, attrgetter("run_id")):
+            self._run_after_run(run_id)
+        if not self._has_history:
+            for record in records:
+                _requires_no_history(record)
+        self._messages += messages_in(records)
         return self
 
-    def _follow(self, record: Record) -> None:
-        if self._scope and not record.id.startswith(self._scope):
-            raise refuse("records", record.id, "are of one scope")
-        if not self._scope:
-            self._scope = record.id[: SCOPE_DIGITS + 1]
-        position = position_of(record.id, self._scope[:SCOPE_DIGITS])
-        if position <= self._position:
-            raise refuse("records", record.id, "stand in the order of their ids, each once")
-        self._position = position
-        if self._runs and record.run_id == self._runs[-1]:
+    def _in_order(self, ids: Sequence[str]) -> None:
+        if not ids:
             return
-        if self._runs and not self._chain:
-            raise refuse("records", record.run_id, f"are all of one run, here {self._runs[-1]!r}")
-        if record.run_id in self._runs:
-            raise refuse("records", record.run_id, "are run after run; this run was read before")
-        self._runs.append(record.run_id)
+        if not self._scope:
+            self._scope = ids[0][:SCOPE_DIGITS]
+        try:
+            positions = positions_of(ids, self._scope)
+        except InvalidCursor:
+            for each in ids:
+                if not each.startswith(self._scope):
+                    raise refuse("records", each, "are of one scope") from None
+            raise
+        before = (self._position, *positions[:-1])
+        if not all(map(lt, before, positions)):
+            wrong = next(each for each, a, b in zip(ids, before, positions, strict=True) if a >= b)
+            raise refuse("records", wrong, "stand in the order of their ids, each once")
+        self._position = positions[-1]
+
+    def _run_after_run(self, run_id: str) -> None:
+        if run_id == self._run:
+            return
+        if self._run is not None and not self._chain:
+            raise refuse("records", run_id, f"are all of one run, here {self._run!r}")
+        if run_id in self._runs:
+            raise refuse("records", run_id, "are run after run; this run was read before")
+        self._run = run_id
+        self._runs.add(run_id)
+
+
+def _requires_no_history(record: Record) -> None:
+    if record.type == RecordType.RUN_STARTED:
+        payload = payload_of(record)
+        if isinstance(payload, RunStarted) and payload.history is not None:
+            named = payload.history.run_id
+            raise refuse("history", None, f"is given: run {record.run_id!r} goes on from run {named!r}")
 
 
 def replay_run_log_events(records: Iterable[Record], history: Sequence[Message] | None = None) -> tuple[Message, ...]:
