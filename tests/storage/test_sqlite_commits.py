@@ -81,8 +81,11 @@ class TestKnownRows:
     async def test_rows_of_many_runs_are_not_kept_for_ever(
         self, backend: SQLiteBackend, faults: Faults, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("actum.storage.sqlite_reads._KNOWN_RUNS", 0)
-        await backend.write(appending("a"), 0)
+        monkeypatch.setattr("actum.storage.sqlite_reads._KNOWN", 2)
+        await backend.write(methodcaller("apply", started(session_row(), *map(run_row, ("r1", "r2", "r3")))), 0)
+        for run_id in ("r1", "r2", "r3"):
+            await backend.write(appending("a", run_id=run_id), 0)
         faults.fail("SELECT r.run")
+        await backend.write(appending("b", run_id="r3"), 0)
         with pytest.raises(StoreUnavailable):
-            await backend.write(appending("b"), 0)
+            await backend.write(appending("b", run_id="r1"), 0)

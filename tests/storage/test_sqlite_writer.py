@@ -46,12 +46,14 @@ async def sent() -> None:
         await asyncio.sleep(0)
 
 
-def appending(key: str, payload: bytes = b"{}", then: BaseException | None = None) -> Callable[[Transaction], str]:
+def appending(
+    key: str, payload: bytes = b"{}", then: BaseException | None = None, run_id: str = "r1"
+) -> Callable[[Transaction], str]:
     """Work that appends one record at the end of the scope, and then raises `then`."""
 
     def work(tx: Transaction) -> str:
-        position = tx.see(Keys(scope_of="r1")).position
-        tx.apply(appended([new_record(key=key, payload=payload)], after=position))
+        position = tx.see(Keys(scope_of=run_id)).position
+        tx.apply(appended([new_record(run_id, key=key, payload=payload)], after=position))
         if then is not None:
             raise then
         return key
@@ -248,6 +250,37 @@ class TestAtOnce:
         # So many keep the loop too long.
         assert await asyncio.gather(*(own_thread(timed, f"m{i}") for i in range(65))) == [False] * 65
         assert faults.commits - before == 2
+
+    async def test_a_task_that_nobody_joins_goes_on_but_lets_the_loop_turn_now_and_then(
+        self, timed: SQLiteBackend
+    ) -> None:
+        loop, rounds = asyncio.get_running_loop(), 0
+
+        def turn() -> None:
+            nonlocal rounds
+            rounds += 1
+            if rounds < 100:
+                loop.call_soon(turn)
+
+        turn()
+        for i in range(64):
+            await timed.write(appending(f"k{i}"), 0)
+        assert 8 <= rounds <= 16
+        rounds = 100
+
+    async def test_a_task_that_went_on_alone_is_joined_again(self, timed: SQLiteBackend, faults: Faults) -> None:
+        async def writing(name: str, count: int) -> None:
+            for i in range(count):
+                await timed.write(appending(f"{name}{i}"), 0)
+
+        first = asyncio.create_task(writing("a", 60))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        before = faults.commits
+        second = asyncio.create_task(writing("b", 30))
+        await asyncio.gather(first, second)
+        assert faults.commits - before < 70
+        assert len(await stored(timed)) == 90
 
     async def test_a_slow_disk_is_left_to_the_writer_until_it_is_quick_again(
         self, timed: SQLiteBackend, watch: Watch

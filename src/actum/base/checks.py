@@ -59,6 +59,15 @@ def _plain_text(path: str, value: object, limit: int) -> str:
 
 def identifier(path: str, value: object) -> str:
     """An exact identity: 1 to 512 UTF-8 bytes, not only blanks, no NUL; never trimmed or normalised."""
+    # Nearly every one is short and plain: that is seen at once. The others hear what is wrong with them below.
+    if (
+        type(value) is str
+        and value.isascii()
+        and len(value) <= IDENTIFIER_BYTES
+        and "\0" not in value
+        and value.strip()
+    ):
+        return value
     exact = text(path, value)
     if not exact or exact.isspace():
         raise refuse(path, value, "is not empty and not only blanks")
@@ -72,22 +81,22 @@ def identifier(path: str, value: object) -> str:
 
 def instant(path: str, value: object) -> datetime:
     """An aware instant of whole milliseconds, given back in UTC."""
-    if not isinstance(value, datetime):
-        raise refuse(path, value, "is a datetime")
-    if value.utcoffset() is None:
-        raise refuse(path, value, "carries its UTC offset; a naive time means another instant elsewhere")
-    try:
-        exact = value if type(value) is datetime and value.tzinfo is UTC else _in_utc(value)
-    except OverflowError:
-        raise refuse(path, value, "lies between the years 1 and 9999 in UTC") from None
+    exact = value if type(value) is datetime and value.tzinfo is UTC else _in_utc(path, value)
     # Looked at in UTC: an offset may be as fine as microseconds.
     if exact.microsecond % 1000:
         raise refuse(path, value, "has whole milliseconds; `actum.now()` gives such instants")
     return exact
 
 
-def _in_utc(value: datetime) -> datetime:
-    there = value.astimezone(UTC)
+def _in_utc(path: str, value: object) -> datetime:
+    if not isinstance(value, datetime):
+        raise refuse(path, value, "is a datetime")
+    if value.utcoffset() is None:
+        raise refuse(path, value, "carries its UTC offset; a naive time means another instant elsewhere")
+    try:
+        there = value.astimezone(UTC)
+    except OverflowError:
+        raise refuse(path, value, "lies between the years 1 and 9999 in UTC") from None
     return datetime.combine(there.date(), there.time(), tzinfo=UTC)
 
 

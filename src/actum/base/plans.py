@@ -10,6 +10,7 @@ that a transcript of ten thousand messages is read at msgspec's speed.
 import base64
 import functools
 import math
+import operator
 import re
 import types
 import typing
@@ -133,8 +134,7 @@ def _items(plan: Plan, path: str, value: Any) -> Any:  # noqa: ANN401 - see conf
     if not isinstance(value, tuple | list):
         raise refuse(path, value, "is a list or tuple")
     after = tuple([plan(f"{path}[{i}]", item) for i, item in enumerate(value)])
-    same = type(value) is tuple and all(a is b for a, b in zip(after, value, strict=True))
-    return value if same else after
+    return value if type(value) is tuple and all(map(operator.is_, after, value)) else after
 
 
 def _one_of(choices: tuple[Any, ...], path: str, value: Any) -> Any:  # noqa: ANN401 - see conform

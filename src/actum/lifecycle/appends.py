@@ -13,10 +13,14 @@ from actum.records.types import RecordType
 def owned(run: Run, *records: NewRecord) -> None:
     """Raises OwnerMismatch for a record whose agent or session is not the run's."""
     for record in records:
-        for name in ("agent_id", "session_id"):
-            stored, given = getattr(run, name), getattr(record, name)
-            if stored != given:
-                raise OwnerMismatch(run_id=run.run_id, field=name, stored=stored, given=given)
+        if record.agent_id != run.agent_id:
+            raise _mismatch(run, "agent_id", record)
+        if record.session_id != run.session_id:
+            raise _mismatch(run, "session_id", record)
+
+
+def _mismatch(run: Run, name: str, record: NewRecord) -> OwnerMismatch:
+    return OwnerMismatch(run_id=run.run_id, field=name, stored=getattr(run, name), given=getattr(record, name))
 
 
 def append(command: c.AppendRunRecords, seen: Seen) -> Change:
@@ -36,18 +40,17 @@ def settle(
 
     Raises RecordConflict for a stored record that differs, then RunNotRunning or CancellationRequested for what is new.
     """
-    run, status = row.run, session_status(seen, row.run.session_id)
-    stored = [stored_equal(seen, record) for record in records] + [None] * len(last)
-    every = (*records, *last)
-    new = [record for record, found in zip(every, stored, strict=True) if found is None]
-    if new and run.status is not RunStatus.RUNNING:
+    run = row.run
+    new = [record for record in records if stored_equal(seen, record) is None]
+    if (new or last) and run.status is not RunStatus.RUNNING:
         raise RunNotRunning(run_id=run.run_id, status=run.status)
     if run.cancellation_reason is not None and any(record.type == RecordType.TOOL_CALL_STARTED for record in new):
         raise CancellationRequested(run_id=run.run_id, reason=run.cancellation_reason)
-    placed = place(seen, *new)
-    waiting = iter(placed)
-    answers = tuple(
-        old_answer(found, run, status) if found is not None else new_answer(row.scope, next(waiting), run, status)
-        for found in stored
-    )
-    return answers, placed
+    placed = place(seen, *new, *last)
+    scope, status = row.scope, session_status(seen, run.session_id)
+    answers = [new_answer(scope, each, run, status) for each in placed]
+    for i, record in enumerate(records if len(new) < len(records) else ()):
+        stored = stored_equal(seen, record)
+        if stored is not None:
+            answers.insert(i, old_answer(stored, run, status))
+    return tuple(answers), placed

@@ -10,10 +10,10 @@ from actum.lifecycle.change import Change, Seen
 def decide(command: c.Command, seen: Seen) -> Change:  # noqa: C901, PLR0911 - one case a command, nothing else
     """What this command changes, given these facts. Raises a ContractError when the rules refuse it."""
     match command:
+        case c.AppendRunRecords():  # first: most commands are appends
+            return appends.append(command, seen)
         case c.RootRunStart() | c.ChildRunStart() | c.OneShotRunStart() | c.OneShotChildRunStart():
             return starts.start(command, seen)
-        case c.AppendRunRecords():
-            return appends.append(command, seen)
         case c.RunCancellation():
             return stops.cancel(command, seen)
         case c.RunSuspension() | c.RunTerminal():

@@ -10,11 +10,11 @@ from actum.records.record import NewRecord
 def keys_of(command: c.Command) -> Keys:  # noqa: PLR0911 - one case a command
     """The scope, rows and stored records that `decide` needs for this command."""
     match command:
-        case c.RootRunStart() | c.ChildRunStart() | c.OneShotRunStart() | c.OneShotChildRunStart():
-            return _start(command)
-        case c.AppendRunRecords(records=records):
+        case c.AppendRunRecords(records=records):  # first: most commands are appends
             run_id = records[0].run_id
             return Keys(scope_of=run_id, runs=(run_id,), records=_names(records))
+        case c.RootRunStart() | c.ChildRunStart() | c.OneShotRunStart() | c.OneShotChildRunStart():
+            return _start(command)
         case c.RunCancellation(run_id=run_id, record=record):
             return Keys(scope_of=run_id, runs=(run_id,), records=_names((record,)))
         case c.RunSuspension() | c.RunTerminal():
@@ -67,4 +67,4 @@ def _stop(command: c.RunSuspension | c.RunTerminal) -> Keys:
 
 
 def _names(records: tuple[NewRecord, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((record.run_id, record.event_key) for record in records)
+    return tuple([(record.run_id, record.event_key) for record in records])

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from actum.base.errors import Conflict, RecordConflict
-from actum.lifecycle.change import Placed, Scope, Seen
+from actum.lifecycle.change import Placed, Scope, Seen, SessionRow
 from actum.lifecycle.commands import Appended
-from actum.lifecycle.states import Run, Session, SessionStatus
+from actum.lifecycle.states import Run, SessionStatus
 from actum.records.record import NewRecord, Record
 
 _FIELDS = ("type", "payload", "timestamp", "turn_id", "agent_id", "session_id")
@@ -62,14 +62,13 @@ def stored_with(seen: Seen, records: tuple[NewRecord, ...], absent: Absent) -> t
 
 def place(seen: Seen, *records: NewRecord) -> tuple[Placed, ...]:
     """New records at the positions that follow the scope's last one."""
-    return tuple(Placed(position, record) for position, record in enumerate(records, seen.position + 1))
+    return tuple([Placed(position, record) for position, record in enumerate(records, seen.position + 1)])
 
 
 def session_status(seen: Seen, session_id: str | None) -> SessionStatus | None:
     """The status of a run's session as this transaction saw it; None for a one-shot run."""
     row = seen.sessions.get(session_id) if session_id is not None else None
-    session: Session | None = getattr(row, "session", None)
-    return session.status if session else None
+    return row.session.status if isinstance(row, SessionRow) else None
 
 
 def new_answer(scope: Scope, placed: Placed, run: Run, status: SessionStatus | None) -> Appended:

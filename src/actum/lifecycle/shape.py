@@ -31,10 +31,10 @@ def checked(command: c.Command) -> c.Command:
     """The command in its exact form. Raises InvalidValue or TooLarge, naming the field."""
     command = conform(command)
     match command:
+        case c.AppendRunRecords(records=records):  # first: most commands are appends
+            _appends(records)
         case c.RootRunStart() | c.ChildRunStart() | c.OneShotRunStart() | c.OneShotChildRunStart():
             _start(command)
-        case c.AppendRunRecords(records=records):
-            _appends(records)
         case c.RunCancellation():
             _cancellation(command)
         case c.RunSuspension():
@@ -116,7 +116,7 @@ def _of_start(path: str, record: NewRecord, run: c.RunStart, kind: RecordType) -
 def _appends(records: tuple[NewRecord, ...]) -> None:
     if not records:
         raise refuse("records", records, "holds at least one record")
-    for i, record in enumerate(records):
+    for i, record in enumerate(records[1:], 1):
         _agree(f"records[{i}].run_id", record.run_id, records[0].run_id)
     _together(records, ())
 
@@ -166,7 +166,7 @@ def _together(records: tuple[NewRecord, ...], proofs: Iterable[NewRecord]) -> No
     every = (*proofs, *records)
     if len(every) > COMMAND_RECORDS:
         raise TooLarge(field="records", size=len(every), limit=COMMAND_RECORDS, unit="records")
-    size = sum(len(record.payload) for record in every)
+    size = sum([len(record.payload) for record in every])
     if size > COMMAND_BYTES:
         raise TooLarge(field="records", size=size, limit=COMMAND_BYTES)
     for i, record in enumerate(records):
@@ -175,12 +175,10 @@ def _together(records: tuple[NewRecord, ...], proofs: Iterable[NewRecord]) -> No
                 f"records[{i}].type", record.type, "is no lifecycle type; those are stored by their operations"
             )
         checked_payload(record)
-    seen: set[tuple[str, str]] = set()
-    for record in every:
-        name = (record.run_id, record.event_key)
-        if name in seen:
-            raise refuse("event_key", record.event_key, "stands once in a command")
-        seen.add(name)
+    names = [(record.run_id, record.event_key) for record in every]
+    if len(names) > 1 and len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise refuse("event_key", twice[1], "stands once in a command")
 
 
 def _given(path: str, value: object, *, wanted: bool) -> None:

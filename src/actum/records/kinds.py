@@ -315,13 +315,17 @@ def checked_payload(record: NewRecord) -> Value | Json:
 
     Raises InvalidValue or TooLarge, naming the record in the field.
     """
-    where = f"record {record.event_key!r} ({record.type})"
     try:
         return _decoded(record)
     except InvalidValue as error:
-        raise InvalidValue(field=f"{where}: {error.field}", value=error.value, rule=error.rule) from None
+        raise InvalidValue(field=_inside(record, error.field), value=error.value, rule=error.rule) from None
     except TooLarge as error:
-        raise TooLarge(field=f"{where}: {error.field}", size=error.size, limit=error.limit, unit=error.unit) from None
+        field = _inside(record, error.field)
+        raise TooLarge(field=field, size=error.size, limit=error.limit, unit=error.unit) from None
+
+
+def _inside(record: NewRecord, field: str) -> str:
+    return f"record {record.event_key!r} ({record.type}): {field}"
 
 
 def payload_of(record: Record) -> Value | Json:

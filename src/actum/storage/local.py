@@ -60,8 +60,7 @@ class LocalStore(OwnedStore):
         keys = keys_of(command)
         seen = self._see(tx, keys)
         change = decide(command, seen)
-        if not change.empty:
-            tx.apply(change)
+        tx.apply(change)
         return change.result
 
     def _see(self, reader: Reader, keys: Keys) -> Seen:
@@ -380,6 +379,8 @@ def _status(path: str, given: object) -> str:
 
 def _size(command: Any) -> int:  # noqa: ANN401 - any command, whichever records it carries
     """About how many bytes a command writes: its payloads and a checkpoint; a purge may move a whole file."""
+    if isinstance(command, c.AppendRunRecords):
+        return 512 + sum([len(record.payload) for record in command.records])
     if isinstance(command, c.PurgeSession | c.PurgeOneShot):
         return COMMAND_BYTES
     stop = getattr(command, "suspension", None) or getattr(command, "terminal", None) or command

@@ -42,15 +42,8 @@ class Facts(Protocol):
 def look(facts: Facts, keys: Keys) -> Seen:
     """What `keys` asks for. Rows that are absent are absent from the answer."""
     runs: dict[str, FoundRun] = {}
-
-    def take(run_id: str) -> FoundRun | None:
-        found = runs.get(run_id) or facts.run(run_id)
-        if found is not None:
-            runs[run_id] = found
-        return found
-
     scope = keys.scope
-    if scope is None and keys.scope_of is not None and isinstance(row := take(keys.scope_of), RunRow):
+    if scope is None and keys.scope_of is not None and isinstance(row := _take(facts, keys.scope_of, runs), RunRow):
         scope = row.scope
     sessions: dict[str, Found] = {}
     if scope is not None and scope.session_id is not None:
@@ -58,13 +51,14 @@ def look(facts: Facts, keys: Keys) -> Seen:
         if session is not None:
             sessions[scope.session_id] = session
         if isinstance(session, SessionRow) and session.session.head_run_id is not None:
-            take(session.session.head_run_id)
+            _take(facts, session.session.head_run_id, runs)
     for run_id in keys.runs:
-        take(run_id)
+        if run_id not in runs:
+            _take(facts, run_id, runs)
     for run_id in keys.parents_of:
-        row = take(run_id)
+        row = _take(facts, run_id, runs)
         if isinstance(row, RunRow) and row.run.parent_run_id is not None:
-            take(row.run.parent_run_id)
+            _take(facts, row.run.parent_run_id, runs)
     return Seen(
         scope=scope,
         position=0 if scope is None else facts.position(scope),
@@ -75,3 +69,11 @@ def look(facts: Facts, keys: Keys) -> Seen:
         running_run_id=facts.running(scope) if keys.running and scope is not None else None,
         advanced=facts.advanced(keys.consumer, scope) if keys.consumer is not None and scope is not None else 0,
     )
+
+
+def _take(facts: Facts, run_id: str, runs: dict[str, FoundRun]) -> FoundRun | None:
+    """The run's row, which then stands among `runs`; it is asked for once."""
+    found = runs.get(run_id) or facts.run(run_id)
+    if found is not None:
+        runs[run_id] = found
+    return found

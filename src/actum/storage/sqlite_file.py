@@ -55,6 +55,7 @@ class SQLiteFile:
 
     def __init__(self, path: Path, connect: Connect = sqlite3.connect) -> None:
         self.path = path.absolute()
+        self._location = str(self.path)
         self._connect = connect
 
     @property
@@ -116,7 +117,7 @@ class SQLiteFile:
     def inode(self) -> tuple[int, int] | None:
         """Which file the path leads to now; None when it leads nowhere."""
         try:
-            return _inode(self.path)
+            return _inode(self._location)
         except FileNotFoundError:
             return None
 
@@ -157,7 +158,7 @@ class SQLiteFile:
             raise NotAStore(location=str(self.path), reason="it belongs to another application")
 
 
-def _inode(path: Path) -> tuple[int, int]:
+def _inode(path: str | Path) -> tuple[int, int]:
     status = os.stat(path)  # noqa: PTH116 - asked before each commit, and a Path takes twice as long
     return status.st_dev, status.st_ino
 

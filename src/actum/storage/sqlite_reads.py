@@ -27,8 +27,8 @@ _RUN: Final = (
     f"SELECT {RUN_COLUMNS}, {LAST_POSITION}, {SESSION_COLUMNS} FROM runs AS r JOIN scopes AS s ON s.scope = r.scope "  # noqa: S608 - names of columns, written here
     "LEFT JOIN sessions AS e ON e.scope = r.scope WHERE r.run_id = ?"
 )
-# So many runs with their labels are a few megabytes at most.
-_KNOWN_RUNS: Final = 256
+# So many runs, with the largest of labels and metadata, are a few dozen megabytes.
+_KNOWN: Final = 256
 _RUN_WIDTH: Final = RUN_COLUMNS.count(",") + 1
 _SESSION: Final = (
     f"SELECT {LAST_POSITION}, {SESSION_COLUMNS} FROM scopes AS s JOIN sessions AS e ON e.scope = s.scope "  # noqa: S608 - as above
@@ -76,11 +76,6 @@ class SQLiteFacts:
         """Records were written, and no other rows: the scope's last position is now this one."""
         self._positions[scope] = position
 
-    @property
-    def many(self) -> bool:
-        """Whether more is known than is worth its memory."""
-        return len(self._runs) > _KNOWN_RUNS or len(self._sessions) > _KNOWN_RUNS
-
     def numbers(self, run_id: str) -> tuple[int, int]:
         """The integers of a run and of its scope. The run exists."""
         known = self._numbers.get(run_id)
@@ -97,6 +92,8 @@ class SQLiteFacts:
         row = self._connection.execute(_RUN, (run_id,)).fetchone()
         if row is None:
             return self._tombstone("run", run_id)
+        if len(self._numbers) >= _KNOWN:
+            self.forget()
         found = run_of(row[:_RUN_WIDTH])
         self._runs[run_id] = found
         self._numbers[run_id] = row[0], row[1]
@@ -113,6 +110,8 @@ class SQLiteFacts:
         row = self._connection.execute(_SESSION, (session_id,)).fetchone()
         if row is None:
             return self._tombstone("session", session_id)
+        if len(self._sessions) >= _KNOWN:
+            self.forget()
         self._positions[Scope(session_id)] = row[0]
         found = self._sessions[session_id] = session_of(row[1:])
         return found

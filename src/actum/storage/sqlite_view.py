@@ -67,11 +67,14 @@ class SQLiteView:
         """Writes the change."""
         if change.empty:
             return
-        self._appended = change.appends and not self.wrote
-        self.wrote = True
         if self.savepoints and not self._set:
             self._connection.execute("SAVEPOINT command")
             self._set = True
+        self._appended = change.appends and not self.wrote
+        self.wrote = True
+        if change.scope is not None and self._appended:
+            self._writes.append(change.scope, change.records)
+            return
         self.erased = self.erased or change.purge is not None
         self._writes.write(change)
 
@@ -96,6 +99,6 @@ class SQLiteView:
 
     def begin(self, *, changed: bool) -> None:
         """A transaction begins; rows are known from the one before it, unless somebody else has `changed` them."""
-        if changed or self._facts.many:
+        if changed:
             self._facts.forget()
         self.savepoints = self.erased = self.wrote = self._appended = self._set = False

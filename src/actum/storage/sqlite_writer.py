@@ -1,6 +1,7 @@
 """How a command comes to its commit: at once on the thread that asks, or by the one thread that waits for its turn.
 
-What the tasks of an event loop ask for in one of its rounds is gathered into one group. While the disk is quick and
+What the tasks of an event loop ask for in one of its rounds is gathered into one group, written by the first of them; a
+task that nobody joins soon goes on without waiting for others, a few times in a row. While the disk is quick and
 nobody else writes, the loop's own thread writes a small group: two ways between threads cost about as much as the sync
 itself. Whatever may have to wait (for another process, a slow disk, the log) or is large goes to the writer's thread,
 where it joins the groups of other loops.
@@ -11,6 +12,7 @@ import queue
 import sqlite3
 import threading
 import types
+import weakref
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any, Final
@@ -25,6 +27,8 @@ from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, se
 # What a loop's own thread may write in one go: a few milliseconds of work.
 _AT_ONCE_COMMANDS: Final = 64
 _AT_ONCE_BYTES: Final = 256 * 1024
+# So often in a row a task that nobody joined goes on without waiting a round; then its loop turns to the others.
+_IN_A_ROW: Final = 7
 # After so many bytes of log, a group goes to the writer's thread, which folds the log into the file.
 _UNFOLDED_BYTES: Final = 4 * 1024 * 1024
 # A commit writes whole pages: its rows, and the leaves of three indexes.
@@ -33,8 +37,11 @@ _COMMIT_BYTES: Final = 4 * 4096
 
 @types.coroutine
 def _next_round() -> Generator[None, None, None]:
-    """Comes back in the next round of the event loop."""
     yield
+
+
+def _nobody() -> None:
+    """Stands for no task."""
 
 
 class Writer:
@@ -49,6 +56,9 @@ class Writer:
         self._turn = threading.Lock()
         self._commits: Commits | None = None
         self._unfolded = 0
+        # The task that wrote last, if nobody joined it, and how often it has gone on since then.
+        self._alone: Callable[[], asyncio.Task[Any] | None] = _nobody
+        self._in_a_row = 0
 
     async def ask(self, work: Callable[[Any], Any], size: int) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work` after its commit. Raises what it raises, or StoreUnavailable."""
@@ -59,26 +69,23 @@ class Writer:
             group.append(Job(work, size, future))
             return await future
         # The first of a round leads: it lets the others join, and then it writes for them all.
-        first = Job(work, size)
-        group = self._gathered[loop] = [first]
-        try:
-            await _next_round()
-        except BaseException:
-            # It was canceled, or its loop is over: whoever has joined goes on without it.
-            del self._gathered[loop], group[0]
-            if group:
-                with suppress(RuntimeError):  # a loop that has closed says so; nobody waits there any more
-                    loop.call_soon_threadsafe(self._send, group)
-            raise
-        del self._gathered[loop]
+        group = [Job(work, size)]
+        task = asyncio.current_task()
+        if task is not None and task is self._alone() and self._in_a_row < _IN_A_ROW:
+            self._in_a_row += 1
+        else:
+            await self._joined(loop, group)
+            self._alone = weakref.ref(task) if task is not None and len(group) == 1 else _nobody
+            self._in_a_row = 0
         answers = self._written_at_once(group)
         if answers is None:
-            first.future = loop.create_future()
+            future = group[0].future = loop.create_future()
             self._hand_over(group)
-            return await first.future
+            return await future
         # The leader's own answer comes first, and waits for nobody.
-        _, value, error = answers.pop(0)
-        settle(answers)
+        _, value, error = answers[0]
+        if len(answers) > 1:
+            settle(answers[1:])
         if error is not None:
             raise error
         return value
@@ -86,6 +93,20 @@ class Writer:
     def stop(self) -> None:
         """Waits until what was accepted is done and the connection is closed. Blocks; safe to repeat."""
         self._crew.stop()
+
+    async def _joined(self, loop: asyncio.AbstractEventLoop, group: list[Job]) -> None:
+        """Comes back in the next round of the event loop, when others may have joined the group."""
+        self._gathered[loop] = group
+        try:
+            await _next_round()
+        except BaseException:
+            # The leader was canceled, or its loop is over: whoever has joined goes on without it.
+            del self._gathered[loop], group[0]
+            if group:
+                with suppress(RuntimeError):  # a loop that has closed says so; nobody waits there any more
+                    loop.call_soon_threadsafe(self._send, group)
+            raise
+        del self._gathered[loop]
 
     def _send(self, group: list[Job]) -> None:
         """Writes a group whose leader has left."""
@@ -103,7 +124,7 @@ class Writer:
 
     def _written_at_once(self, jobs: list[Job]) -> list[Answer] | None:
         """The answers in the order of the jobs, if this thread could write them; else None, and nothing is written."""
-        size = sum(job.size for job in jobs)
+        size = sum([job.size for job in jobs])
         if len(jobs) > _AT_ONCE_COMMANDS or size > _AT_ONCE_BYTES or self._unfolded > _UNFOLDED_BYTES:
             return None
         if not self._crew.idle or not self._turn.acquire(blocking=False):

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from typing import Final
 
-from actum.lifecycle.change import Change, RunRow, Scope, SessionRow, tombstone_digest
+from actum.lifecycle.change import Change, Placed, RunRow, Scope, SessionRow, tombstone_digest
 from actum.storage.sqlite_reads import SQLiteFacts, scope_row
 from actum.storage.sqlite_rows import (
     WRITTEN_RECORD,
@@ -41,12 +41,13 @@ class SQLiteWrites:
         self._connection = connection
         self._facts = facts
 
+    def append(self, scope: Scope, records: tuple[Placed, ...]) -> None:
+        """Records at the end of a scope. What was read of the rows stays true."""
+        self._records(records)
+        self._facts.advance(scope, records[-1].position)
+
     def write(self, change: Change) -> None:
         """The whole change, in the order in which its rows refer to each other."""
-        if change.scope is not None and change.appends:
-            self._records(change)
-            self._facts.advance(change.scope, change.records[-1].position)
-            return
         self._facts.forget()
         if change.purge is not None:
             self._erase(change.purge)
@@ -55,7 +56,7 @@ class SQLiteWrites:
         for row in change.runs:
             self._run(row)
         if change.records:
-            self._records(change)
+            self._records(change.records)
         if change.suspension is not None:
             run_id, suspension = change.suspension
             self._connection.execute(
@@ -134,9 +135,9 @@ class SQLiteWrites:
             [(kind, started, run_id) for kind in json.loads(awaiting or "[]")],
         )
 
-    def _records(self, change: Change) -> None:
+    def _records(self, records: tuple[Placed, ...]) -> None:
         rows = []
-        for placed in change.records:
+        for placed in records:
             run, scope = self._facts.numbers(placed.record.run_id)
             rows.append(record_values(placed, scope, run))
         if len(rows) == 1:
