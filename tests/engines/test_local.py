@@ -14,7 +14,7 @@ from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
 from actum.testing import samples
-from tests.support.frail import AwayBackend, HeldBackend, settled
+from tests.support.frail import AwayBackend, HeldBackend, MortalBackend, settled
 from tests.support.runlogs import proven
 from tests.support.scenario import RUN, SESSION, Cast, Gate, Worker, begun, playing, request, uses
 from tests.support.worker_store import WorkerStore
@@ -116,9 +116,11 @@ async def test_a_run_with_no_owner_yet_is_taken_by_one_and_driven_by_one() -> No
     held = HeldBackend(inner := MemoryBackend())
     store = await begun(inner)
     cast = Cast(uses("a"), "done").returns("a")
+    async with playing(WorkerStore(LocalStore(inner)), Cast(lambda _: Gate().passed())) as ownerless:
+        await ownerless.start()
     async with playing(LocalStore(held), cast) as starter, playing(store, cast) as other:
-        # The start is stored; its worker has not made itself the owner yet.
-        taking = held.hold_write(2)
+        # The start was stored by one who knows no owners; who repeats it has not made itself the owner yet.
+        taking = held.hold_write(1)
         starting = asyncio.ensure_future(starter.play())
         await taking.reached.wait()
         assert await other.runtime.recover() == (RUN,)
@@ -208,12 +210,14 @@ async def test_closing_before_the_first_step_tells_the_starter(store: OwnedStore
 
 
 async def test_closing_while_the_start_is_on_its_way_leaves_a_run_for_recovery() -> None:
-    held = HeldBackend(inner := MemoryBackend())
+    inner = MemoryBackend()
     store = await begun(inner)
-    worker = Worker(LocalStore(held), cast := Cast("done"))
-    taking = held.hold_write(2)
-    starting = asyncio.ensure_future(worker.start())
-    await taking.reached.wait()
+    mortal = MortalBackend(inner)
+    worker = Worker(LocalStore(mortal), cast := Cast("done"))
+    # The start is stored, and its answer never arrives.
+    mortal.die_at(1, after=True)
+    starting = asyncio.ensure_future(worker.engine.accept(request()))
+    await mortal.died.wait()
     await worker.runtime.close()
     with pytest.raises(RunNotReady):
         await starting

@@ -251,7 +251,7 @@ async def test_a_result_that_only_waits_to_be_written_survives_a_cancellation(st
     held = HeldBackend(inner)
     cast = Cast(uses("a"), "never").returns("a", "done its work")
     async with playing(LocalStore(held), cast) as worker:
-        writing = held.hold_write(5)
+        writing = held.hold_write(4)
         await worker.start()
         await writing.reached.wait()
         await worker.runtime.cancel_run(RUN, "user_stop")

@@ -19,8 +19,8 @@ from tests.support.runlogs import proven
 from tests.support.scenario import RUN, SESSION, Cast, Gate, Worker, begun, playing, request, uses
 from tests.support.worker_store import WorkerStore
 
-# The writes of a worker: its start, becoming the owner, the first plan, and then the start of the first call.
-CALL_STARTED = 4
+# The writes of a worker: its start, the first plan, and then the start of the first call.
+CALL_STARTED = 3
 
 
 @pytest.mark.parametrize("who", ["caller", "host"])

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from actum.base.clock import Clock
 from actum.base.errors import ContractError, RunNotRunning, StoreUnavailable
+from actum.base.value import replace
 from actum.engines.contract import Runnable
 from actum.lifecycle.states import SESSION_ENDED, RunStatus, SessionStatus
 from actum.loop.world import (
@@ -33,6 +34,7 @@ from actum.storage.contract import Store
 
 S = TypeVar("S")
 T = TypeVar("T")
+B = TypeVar("B", RunRequest, ChildStep)
 Wait = Callable[[float], Coroutine[Any, Any, None]]
 
 RETRIES = 6
@@ -64,7 +66,8 @@ class Driven:
 class Ways:
     """What every run of one engine uses: its store and world, time, how it becomes a run's owner, and its children.
 
-    `take` raises DrivenElsewhere when another process owns the run; `watch_s` (seconds) is how often a long step looks
+    `own` gives this process's owner id, None where the store knows no owners; `take` makes it the run's owner, and
+    raises DrivenElsewhere when another process is. `watch_s` (seconds) is how often a long step looks
     into the store for a stop from elsewhere. `start_child` and `end_child` return once the child has come to its end.
     """
 
@@ -73,6 +76,7 @@ class Ways:
     clock: Clock
     wait: Wait
     watch_s: float
+    own: Callable[[], Awaitable[str | None]]
     take: Callable[[str], Awaitable[None]]
     start_child: Callable[[ChildStep], Awaitable[None]]
     end_child: Callable[[str], Awaitable[None]]
@@ -91,12 +95,12 @@ class LocalContext:
         return self._ways.clock.now()
 
     async def begin(self, step: RunRequest) -> Begun:
-        """Store the start and become the run's owner."""
-        return await self._begun(await self._repeated(self._ways.world.begin, step))
+        """Store the start, with this process as the run's owner."""
+        return await self._begun(self._ways.world.begin, step)
 
     async def begin_child(self, step: ChildStep) -> Begun:
-        """Store the start of this child, with its parent's link, and become the child's owner."""
-        return await self._begun(await self._repeated(self._ways.world.begin_child, step))
+        """Store the start of this child, with its parent's link and this process as the child's owner."""
+        return await self._begun(self._ways.world.begin_child, step)
 
     async def open(self, step: OpenStep) -> Opened:
         """Look where the run stands."""
@@ -150,8 +154,13 @@ class LocalContext:
         """`work` to its end."""
         return await asyncio.shield(work)
 
-    async def _begun(self, begun: Begun) -> Begun:
-        if begun.ended is None:
+    async def _begun(self, verb: Callable[[B], Awaitable[Begun]], step: B) -> Begun:
+        async def owned(step: B) -> Begun:
+            return await verb(replace(step, owner=await self._ways.own()))
+
+        begun = await self._repeated(owned, step)
+        # A start that was stored before has the owner of that time, or of now.
+        if begun.ended is None and begun.owner != await self._ways.own():
             await self._owned()
         if not self._driven.started.done():
             self._driven.started.set_result(None)

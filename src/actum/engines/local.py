@@ -192,7 +192,15 @@ class LocalEngine:
         store, world = self._attached()
         driven = Driven(digest, asyncio.get_running_loop().create_future())
         ways = Ways(
-            store, world, self._clock, self._wait, self._watch_s, self._take, self._start_child, self._end_child
+            store,
+            world,
+            self._clock,
+            self._wait,
+            self._watch_s,
+            self._own,
+            self._take,
+            self._start_child,
+            self._end_child,
         )
         context = LocalContext(ways, run_id, driven)
         self._runs[run_id] = driven

@@ -77,7 +77,11 @@ class ScopeBehind(Value):
 
 
 class RunStart(Value):
-    """The immutable identity of a run. `tenant` is for one-shot roots only; every other run inherits its own."""
+    """The immutable identity of a run, and its first owner. `tenant` is for one-shot roots only; others inherit theirs.
+
+    `owner` is who drives the run from its first moment. It is no part of the identity: a repeat leaves the owner as it
+    is now, and its answer tells who that is.
+    """
 
     run_id: Identifier
     agent_id: Identifier
@@ -89,6 +93,7 @@ class RunStart(Value):
     follows: Follows | None = None
     started_at: Instant
     labels: Labels = {}
+    owner: Identifier | None = None
 
 
 class RootRunStart(Operation[Started]):

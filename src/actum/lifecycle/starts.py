@@ -186,6 +186,7 @@ def _new_run(given: _Given, session: SessionRow | None, parent: RunRow | None, m
         started_at=start.started_at,
         updated_at=start.started_at,
         labels=start.labels,
+        owner=start.owner,
     )
 
 
@@ -200,6 +201,7 @@ def _stopped(given: _Given, run: Run, parent: RunRow | None, seen: Seen, scope: 
         status=RunStatus.CANCELED,
         start_outcome=StartOutcome.STOP,
         cancellation_reason=SESSION_ENDED,
+        owner=None,
         ended_at=run.started_at,
         end_record_id=scope.record_id(placed[-1].position),
     )

@@ -52,7 +52,7 @@ class RunRequest(Value):
 
     `seeded` is what existed before, beyond `history`; `messages` are the run's new input. `predecessor_run_id` is the
     suspended run that this one continues, `parent` the call that it answers as a child. `agent_version`, `options` and
-    the digest are stored with the start: all that recovery needs.
+    the digest are stored with the start: all that recovery needs. `owner` is who drives the run from its first moment.
     """
 
     run_id: Identifier
@@ -72,6 +72,7 @@ class RunRequest(Value):
     requested_at: Instant
     request_digest: str
     options: dict[str, Json] = {}
+    owner: Identifier | None = None
 
 
 class Stop(Value):
@@ -81,10 +82,14 @@ class Stop(Value):
 
 
 class Begun(Value):
-    """A run's start as it is stored. `ended` when the run has an end already: at once, or before this repeat."""
+    """A run's start as it is stored. `ended` when the run has an end already: at once, or before this repeat.
+
+    `owner` is who owns the run now.
+    """
 
     ended: RunStatus | None = None
     stop: Stop | None = None
+    owner: Identifier | None = None
 
 
 class OpenStep(Value):
@@ -151,11 +156,12 @@ class Called(Value):
 
 
 class ChildStep(Value):
-    """Start the child run that answers a call, unless it was started before."""
+    """Start the child run that answers a call, unless it was started before; `owner` is who drives it."""
 
     run_id: Identifier
     call_id: str
     child_run_id: Identifier
+    owner: Identifier | None = None
 
 
 class CollectStep(Value):

@@ -36,9 +36,9 @@ async def begin(store: Store, request: RunRequest) -> Begun:
         if stored != request.request_digest:
             raise RunConflict(run_id=request.run_id, field="request") from error
         run = await store.load_run(request.run_id)
-        return Begun(ended=None if run.status is RunStatus.RUNNING else run.status)
+        return Begun(ended=None if run.status is RunStatus.RUNNING else run.status, owner=run.owner)
     ended = None if started.run.status is RunStatus.RUNNING else started.run.status
-    return Begun(ended=ended, stop=stop_of(started.started))
+    return Begun(ended=ended, stop=stop_of(started.started), owner=started.run.owner)
 
 
 async def stored_digest(store: Store, run_id: str) -> str | None:
@@ -73,6 +73,7 @@ async def _start(store: Store, request: RunRequest) -> Started:
         follows=request.follows,
         started_at=request.requested_at,
         labels=request.labels,
+        owner=request.owner,
     )
     started = _record(
         request,

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from actum.base.clock import Clock
 from actum.base.errors import CancellationConflict, RunCorrupt, RunNotRunning
-from actum.base.value import dump_json
+from actum.base.value import dump_json, replace
 from actum.lifecycle.commands import RunCancellation
 from actum.lifecycle.states import ENGINE_CANCELED, Run, RunStatus
 from actum.loop import keys
@@ -48,7 +48,7 @@ class Children:
 
         Raises CancellationRequested and RunNotRunning when the run may start nothing more.
         """
-        return await begin(self.ledger.store, await self._request(here, step))
+        return await begin(self.ledger.store, replace(await self._request(here, step), owner=step.owner))
 
     async def end(self, here: OpenRun, reason: str | None) -> tuple[str, ...]:
         """The children that still run while the run is to end, once it is stored that they shall stop."""

@@ -23,7 +23,7 @@ from actum.testing.contract.ends import RepairPromises, SuspensionPromises, Term
 from actum.testing.contract.faults import FaultPromises
 from actum.testing.contract.heads import HeadPromises, HistoryPromises
 from actum.testing.contract.lists import LargePagePromises, PagePromises, ScopeListPromises, TypeFilterPromises
-from actum.testing.contract.owners import OwnerPromises, TakeRunPromises
+from actum.testing.contract.owners import FirstOwnerPromises, OwnerPromises, TakeRunPromises
 from actum.testing.contract.purges import OneShotPurgePromises, PurgePromises
 from actum.testing.contract.repeats import RepeatPromises
 from actum.testing.contract.searches import RunListPromises, SessionListPromises
@@ -69,6 +69,7 @@ class StoreContract:
     TestTextBounds = TextBoundPromises
     TestPayloads = PayloadPromises
     TestTimes = TimePromises
+    TestFirstOwners = FirstOwnerPromises
     TestTakingRuns = TakeRunPromises
     TestOwners = OwnerPromises
     TestDeliveries = DeliveryPromises

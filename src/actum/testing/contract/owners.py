@@ -1,16 +1,64 @@
 """Owners of runs: who drives a run is a compare-and-set, and a dead owner is known to be dead."""
 
 import asyncio
+from typing import TypeVar
 
 import pytest
 
-from actum.base.errors import RunNotFound, RunNotRunning, RunPurged
+from actum.base.errors import InvalidValue, RunNotFound, RunNotRunning, RunPurged
+from actum.base.value import replace
 from actum.lifecycle import commands as c
-from actum.lifecycle.states import RunStatus
+from actum.lifecycle.states import RunStatus, StartOutcome
 from actum.storage.contract import OwnedStore
 from actum.testing import samples
 from actum.testing.contract import scenes
 from actum.testing.contract.scenes import refused, unchanged
+
+S = TypeVar("S", bound=c.RootRunStart | c.ChildRunStart | c.OneShotRunStart | c.OneShotChildRunStart)
+
+
+def _owned(command: S, owner: str | None) -> S:
+    return replace(command, run=replace(command.run, owner=owner))
+
+
+class FirstOwnerPromises:
+    """A start may say who drives the run from its first moment."""
+
+    async def test_every_kind_of_start_has_its_owner(self, store: OwnedStore) -> None:
+        parent, alone = await scenes.running(store, "parent"), await scenes.one_shot(store)
+        starts: tuple[c.Start, ...] = (
+            samples.root("r1"),
+            samples.child("r2", parent),
+            samples.one_shot("r3"),
+            samples.one_shot_child("r4", alone),
+        )
+        for command in starts:
+            started = await scenes.execute(store, _owned(command, "owner-1"))
+            assert isinstance(started, c.Started)
+            assert started.run.owner == "owner-1"
+            assert await store.load_run(command.run.run_id) == started.run
+
+    @pytest.mark.parametrize("owner", [None, "owner-1", "owner-2"])
+    async def test_a_repeat_leaves_the_owner_and_tells_who_it_is(self, store: OwnedStore, owner: str | None) -> None:
+        await scenes.session(store)
+        await store.start_root_run(_owned(samples.root("r1"), "owner-1"))
+        assert (await store.take_run("r1", "owner-3", "owner-1")).taken
+        async with unchanged(store):
+            again = await store.start_root_run(_owned(samples.root("r1"), owner))
+        assert (again.started.inserted, again.run.owner) == (False, "owner-3")
+
+    async def test_a_run_that_stops_at_its_start_is_nobodys(self, store: OwnedStore) -> None:
+        await scenes.over(store)
+        stopped = await store.start_root_run(_owned(samples.root("r1"), "owner-1"))
+        assert (stopped.outcome, stopped.run.owner) == (StartOutcome.STOP, None)
+        assert (await store.load_run("r1")).owner is None
+
+    async def test_an_owner_is_an_identifier(self, store: OwnedStore) -> None:
+        await scenes.session(store)
+        for wrong in ("", " ", "x" * 513):
+            async with refused(store, InvalidValue) as error:
+                await store.start_root_run(_owned(samples.root("r1"), wrong))
+            assert error.value.field == "run.owner"
 
 
 class TakeRunPromises:
