@@ -56,6 +56,7 @@ class TestLoadingMany:
             b'{"role":"user","parts":[{"type":"tool_use","id":"t","name":"n","input":{"a":"\xff"}}]}',
             b'{"role":"user","parts":[{"type":"image","bytes":"QR==","format":"png"}]}',
             b'{"role":"user","parts":[],"meta":{"a":%s}}' % (b"[" * JSON_DEPTH + b"]" * JSON_DEPTH),
+            b'{"role":"user","parts":[],"meta":{"a":%s}}' % (b"[" * 800 + b"]" * 800),
             b'{"role":"user","parts":[],"meta":{"a":%s}}' % (b"[" * 5000 + b"]" * 5000),
         ],
     )

@@ -95,6 +95,31 @@ async def test_a_long_slice_is_read_whole_by_another_thread(backend: SQLiteBacke
     assert (found.more, found.last, asked.begun, asked.here) == (False, count, 2, False)
 
 
+async def test_a_full_page_that_is_short_is_read_where_it_is_asked_for(backend: SQLiteBackend) -> None:
+    await stored(backend, 40)
+    for limit in (1, 32):
+        asked = Asked(methodcaller("records", RecordQuery(scope=Scope("s1"), limit=limit)))
+        found = await backend.read(asked)
+        assert isinstance(found, Slice)
+        assert (len(found.records), found.more, asked.begun, asked.here) == (limit, True, 1, True)
+
+
+async def test_whoever_pages_through_much_is_spared_most_looks(backend: SQLiteBackend) -> None:
+    await stored(backend, 33)
+    begun = []
+    for _ in range(100):
+        asked = Asked()
+        await backend.read(asked)
+        begun.append(asked.begun)
+    assert begun == [2, *[1] * 1, 2, *[1] * 3, 2, *[1] * 7, 2, *[1] * 15, 2, *[1] * 31, 2, *[1] * 31, 2, *[1] * 5]
+    short = methodcaller("records", RecordQuery(scope=Scope("s1"), limit=1))
+    looks = [Asked(short) for _ in range(40)]
+    for asked in looks:
+        await backend.read(asked)
+    assert [asked.here for asked in looks] == [False] * 26 + [True] * 14
+    assert [(await backend.read(asked), asked.begun)[1] for asked in (Asked(), Asked(), Asked())] == [2, 1, 2]
+
+
 async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteBackend) -> None:
     await backend.write(methodcaller("apply", started(session_row(), *chained(40))), 2**20)
     for name, is_here in (("h5", True), ("h39", False)):

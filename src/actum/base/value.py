@@ -234,8 +234,10 @@ def _together(kind: type[V], spelled: Sequence[bytes]) -> list[V] | None:
         return None
     again = bytearray()
     for value, data in zip(values, spelled, strict=True):
+        if too_deep(data):
+            return None
         _encode_into(value, again)
-        if again != data or too_deep(data):
+        if again != data:
             return None
     return [plans.conform(value, "", decoded=True) for value in values]
 

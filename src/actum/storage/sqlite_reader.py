@@ -25,6 +25,11 @@ _LOOK_BYTES: Final = 128 * 1024
 # A look that took longer waited for the disk; so many reads after it go to the threads.
 _SLOW_S: Final = 0.002
 _ASIDE: Final = 200
+# Looks that find too much follow each other: whoever pages on reads much again. After so many, 31 reads go without one.
+_MISSES: Final = 5
+# Pages of the file that a reading connection keeps, in KiB. A long read uses each page once; keeping more of them costs
+# it a tenth of its time, and the system has the file in memory anyway.
+_CACHE_KIB: Final = 2048
 
 
 class TooMuch(Exception):
@@ -40,7 +45,7 @@ class Look(SQLiteView):
         """A short slice of one scope's records."""
         short = replace(query, limit=min(query.limit, _LOOK_ROWS), max_bytes=min(query.max_bytes, _LOOK_BYTES))
         found = super().records(short)
-        if found.more and (short.limit, short.max_bytes) != (query.limit, query.max_bytes):
+        if found.more and len(found.records) < query.limit:
             raise TooMuch
         return found
 
@@ -74,6 +79,7 @@ class Reader:
         self._turn = threading.Lock()
         self._near: sqlite3.Connection | None = None
         self._aside = 0
+        self._missed = 0
 
     async def ask(self, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work`, which may be begun twice. Raises what it raises, or an error of the contract."""
@@ -82,9 +88,13 @@ class Reader:
         elif self._near is not None and self._turn.acquire(blocking=False):
             try:
                 if (near := self._near) is not None:
-                    return self._looked(near, work)
+                    answer = self._looked(near, work)
+                    self._missed = 0
+                    return answer
             except TooMuch:
-                pass  # a thread reads all of it, from the beginning
+                # A thread reads all of it, from the beginning.
+                self._missed = min(self._missed + 1, _MISSES)
+                self._aside = max(self._aside, 2**self._missed - 1)
             finally:
                 self._turn.release()
         return await self._crew.ask(work)
@@ -107,6 +117,7 @@ class Reader:
         """Job after job until the queue ends, each on one state of the rows, with no transaction in between."""
         # Not opened as read-only: whoever closes the file last must be able to fold the log into it.
         connection.execute("PRAGMA query_only = ON")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         near = self._sharing.acquire(blocking=False)
         turn = self._turn if near else threading.Lock()
         if near:

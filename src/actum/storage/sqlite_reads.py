@@ -1,7 +1,7 @@
 """Single rows and slices of records out of SQLite."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Final
 
@@ -15,6 +15,7 @@ from actum.storage.sqlite_rows import (
     RECORD_COLUMNS,
     RUN_COLUMNS,
     SESSION_COLUMNS,
+    Row,
     digest_of,
     named,
     records_in,
@@ -38,15 +39,15 @@ _SCOPE_OF_SESSION: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHER
 _SCOPE_OF_ROOT: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE root_run_id = ?"  # noqa: S608 - as above
 _RECORD: Final = f"SELECT {RECORD_COLUMNS} FROM records AS c WHERE c.run = ? AND c.event_key = ?"  # noqa: S608 - as above
 _CHAIN: Final = """
-WITH RECURSIVE chain (run_id, earlier, ends) AS (
-    SELECT run_id, history_run_id, end_position FROM runs WHERE run_id = ?
+WITH RECURSIVE chain (run_id, earlier, ends, run, scope, agent_id) AS (
+    SELECT run_id, history_run_id, end_position, run, scope, agent_id FROM runs WHERE run_id = ?
     UNION ALL
-    SELECT r.run_id, r.history_run_id, r.end_position
+    SELECT r.run_id, r.history_run_id, r.end_position, r.run, r.scope, r.agent_id
     FROM chain CROSS JOIN runs AS r WHERE r.run_id = chain.earlier
         -- A history ended before its follower did. On a damaged file this ends what would go round in a circle.
         AND r.end_position < ifnull(chain.ends, 9223372036854775807)
 )
-SELECT run_id, ifnull(ends, 9223372036854775807) FROM chain
+SELECT run_id, ifnull(ends, 9223372036854775807), run, scope, agent_id FROM chain
 """
 
 
@@ -62,10 +63,12 @@ class SQLiteFacts:
         self._numbers: dict[str, tuple[int, int]] = {}
         self._sessions: dict[str, SessionRow] = {}
         self._positions: dict[Scope, int] = {}
+        # A run's integer, its scope's, and its agent: what its records need besides their rows.
+        self._names: dict[str, tuple[int, int, str]] = {}
 
     def forget(self) -> None:
         """The rows may have changed: nothing is known any more."""
-        for known in (self._runs, self._numbers, self._sessions, self._positions):
+        for known in (self._runs, self._numbers, self._sessions, self._positions, self._names):
             known.clear()
 
     def number(self, run_id: str, run: int, scope: int) -> None:
@@ -97,6 +100,7 @@ class SQLiteFacts:
         found = run_of(row[:_RUN_WIDTH])
         self._runs[run_id] = found
         self._numbers[run_id] = row[0], row[1]
+        self._names[run_id] = row[0], row[1], found.run.agent_id
         self._positions[found.scope] = row[_RUN_WIDTH]
         if row[2] is not None and row[2] not in self._sessions:
             self._sessions[row[2]] = session_of(row[_RUN_WIDTH + 1 :])
@@ -135,6 +139,24 @@ class SQLiteFacts:
         run = found.run
         digest = digest_of(run.session_id, found.root_run_id)
         return records_in((row,), (named(run_id, run.agent_id, run.session_id),), digest)[0]
+
+    def names(self, run_id: str) -> tuple[int, int, str] | None:
+        """The integers of a run and of its scope, and its agent; None for a run that is not there."""
+        known = self._names.get(run_id)
+        if known is None:
+            known = self._connection.execute(
+                "SELECT run, scope, agent_id FROM runs WHERE run_id = ?", (run_id,)
+            ).fetchone()
+        return known
+
+    def chain(self, run_id: str) -> Iterator[tuple[str, int]]:
+        """The run and the runs of its history chain, newest first, with the positions of their end records.
+
+        It is walked row by row, as it is read: a recursion gives its rows in the order in which it finds them.
+        """
+        for name, ends, run, scope, agent_id in self._connection.execute(_CHAIN, (run_id,)):
+            self._names[name] = run, scope, agent_id
+            yield name, ends
 
     def suspension(self, run_id: str) -> Suspension | None:
         """The run's checkpoint."""
@@ -184,39 +206,38 @@ def scope_row(connection: sqlite3.Connection, scope: Scope) -> tuple[int, int] |
     return row
 
 
-def records_of(connection: sqlite3.Connection, query: RecordQuery) -> Slice:
+def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: RecordQuery) -> Slice:
     """A slice of one scope's records; empty for a scope that is not there."""
     where = scope_row(connection, query.scope)
     if where is None:
         return Slice((), more=False, last=0)
     scope, last = where
-    digest = digest_of(query.scope.session_id, query.scope.root_run_id)
     room = Room(query)
-    records = (_of_scope if query.runs is None else _of_runs)(connection, query, scope, digest, room)
+    statement, values = record_statement(query)
+    session_id = query.scope.session_id
+    digest = digest_of(session_id, query.scope.root_run_id)
+    if query.runs is None:
+        rows = room.take(connection.execute(statement, (scope, *values)))
+        records = records_in([row[:-1] for row in rows], _named(connection, rows, session_id), digest)
+        return Slice(tuple(records), more=room.full, last=last)
+    records = []
+    for run_id in query.runs:
+        names = facts.names(run_id)
+        if names is not None and names[1] == scope:
+            rows = room.take(connection.execute(statement, (names[0], *values)))
+            records += records_in(rows, repeat(named(run_id, names[2], session_id)), digest)
+        if room.full:
+            break
     return Slice(tuple(records), more=room.full, last=last)
 
 
-def _of_scope(connection: sqlite3.Connection, query: RecordQuery, scope: int, digest: str, room: Room) -> list[Record]:
-    statement, values = record_statement(query)
-    rows = room.take(connection.execute(statement, (scope, *values)))
-    runs: dict[int, Record] = {}
+def _named(connection: sqlite3.Connection, rows: Sequence[Row], session_id: str | None) -> list[Record]:
+    """The names of the run of each row, whose integer stands last in it."""
+    names: dict[int, Record] = {}
     for run in {row[-1] for row in rows}:
         run_id, agent_id = connection.execute("SELECT run_id, agent_id FROM runs WHERE run = ?", (run,)).fetchone()
-        runs[run] = named(run_id, agent_id, query.scope.session_id)
-    return records_in([row[:-1] for row in rows], [runs[row[-1]] for row in rows], digest)
-
-
-def _of_runs(connection: sqlite3.Connection, query: RecordQuery, scope: int, digest: str, room: Room) -> list[Record]:
-    statement, values = record_statement(query)
-    records: list[Record] = []
-    for run_id in query.runs or ():
-        names = connection.execute("SELECT run, agent_id FROM runs WHERE run_id = ? AND scope = ?", (run_id, scope))
-        for run, agent_id in names.fetchall():
-            rows = room.take(connection.execute(statement, (run, *values)))
-            records += records_in(rows, repeat(named(run_id, agent_id, query.scope.session_id)), digest)
-        if room.full:
-            break
-    return records
+        names[run] = named(run_id, agent_id, session_id)
+    return [names[row[-1]] for row in rows]
 
 
 def record_statement(query: RecordQuery) -> tuple[str, list[int | str]]:
@@ -240,10 +261,3 @@ def record_statement(query: RecordQuery) -> tuple[str, list[int | str]]:
     return (
         f"SELECT {RECORD_COLUMNS} FROM records AS c INDEXED BY records_by_run WHERE c.run = ? AND {wanted}"  # noqa: S608 - as above
     ), values
-
-
-def chain_of(connection: sqlite3.Connection, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
-    """The run and the runs of its history chain, oldest first, with the positions of their end records."""
-    # Backwards it is walked row by row, as it is read: a recursion gives its rows in the order in which it finds them.
-    rows = connection.execute(_CHAIN, (run_id,))
-    return rows if backwards else tuple(rows)[::-1]

@@ -8,7 +8,7 @@ from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.storage.backend import RecordQuery, RunQuery, SessionQuery, Slice
 from actum.storage.look import look
 from actum.storage.sqlite_lists import behind_of, counts_of, runs_of, sessions_of
-from actum.storage.sqlite_reads import SQLiteFacts, chain_of, records_of
+from actum.storage.sqlite_reads import SQLiteFacts, records_of
 from actum.storage.sqlite_writes import SQLiteWrites
 
 
@@ -37,11 +37,12 @@ class SQLiteView:
 
     def records(self, query: RecordQuery) -> Slice:
         """A slice of one scope's records."""
-        return records_of(self._connection, query)
+        return records_of(self._connection, self._facts, query)
 
     def chain(self, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
         """The run and its history chain, oldest first, with the positions of their end records."""
-        return chain_of(self._connection, run_id, backwards=backwards)
+        chain = self._facts.chain(run_id)
+        return chain if backwards else tuple(chain)[::-1]
 
     def sessions(self, query: SessionQuery) -> tuple[SessionRow, ...]:
         """Session rows in list order."""
