@@ -202,6 +202,7 @@ class Waits:
         if seconds == WATCH_S:
             self.watching.set()
             await self._look.wait()
+            await asyncio.sleep(0)
             return
         self.pauses.append(seconds)
         await asyncio.sleep(0)

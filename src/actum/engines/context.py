@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -52,14 +52,13 @@ class Driven:
 
     digest: str | None
     started: asyncio.Future[None]
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
-    reason: str | None = None
+    stop: asyncio.Future[str]
     task: asyncio.Task[RunStatus] | None = None
 
     def tell(self, reason: str) -> None:
         """The run shall stop; only the first reason counts."""
-        self.reason = self.reason or reason
-        self.stop.set()
+        if not self.stop.done():
+            self.stop.set_result(reason)
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,13 @@ class LocalContext:
         self._ways = ways
         self._run_id = run_id
         self._driven = driven
+        self._watching: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        """Ends what this context does on its own; its loop is over."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
 
     def now(self) -> datetime:
         """The present instant."""
@@ -136,19 +142,9 @@ class LocalContext:
 
     async def cancel_requested(self) -> Stop:
         """Returns once somebody asked for a stop: told by this process, or found in the store."""
-        while self._driven.reason is None:
-            told = asyncio.ensure_future(self._driven.stop.wait())
-            looked = asyncio.ensure_future(self._ways.wait(self._ways.watch_s))
-            try:
-                await asyncio.wait({told, looked}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                told.cancel()
-                looked.cancel()
-            if looked.done():
-                looked.result()
-            if self._driven.reason is None:
-                await self._look()
-        return Stop(reason=self._driven.reason)
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+        return Stop(reason=await asyncio.shield(self._driven.stop))
 
     async def shielded(self, work: Awaitable[T]) -> T:
         """`work` to its end."""
@@ -175,6 +171,16 @@ class LocalContext:
         except DrivenElsewhere:
             self._driven.started.set_result(None)
             raise
+
+    async def _watch(self) -> None:
+        """Looks into the store now and then, as long as nobody has told of a stop; whoever asks hears what broke it."""
+        try:
+            while not self._driven.stop.done():
+                await self._ways.wait(self._ways.watch_s)
+                await self._look()
+        except Exception as error:  # noqa: BLE001 - a watch that broke must not look like a run that nobody stops
+            if not self._driven.stop.done():
+                self._driven.stop.set_exception(error)
 
     async def _look(self) -> None:
         # A store that cannot be read now is asked again at the next look; the steps meet the same trouble and say so.

@@ -190,7 +190,8 @@ class LocalEngine:
         if self._closed:
             raise RuntimeError("this engine is closed")
         store, world = self._attached()
-        driven = Driven(digest, asyncio.get_running_loop().create_future())
+        running = asyncio.get_running_loop()
+        driven = Driven(digest, running.create_future(), running.create_future())
         ways = Ways(
             store,
             world,
@@ -205,15 +206,19 @@ class LocalEngine:
         context = LocalContext(ways, run_id, driven)
         self._runs[run_id] = driven
         self._broken.pop(run_id, None)
-        driven.task = asyncio.create_task(self._to_its_end(run_id, lambda: loop(context)), name=f"actum run {run_id}")
+        driven.task = asyncio.create_task(self._to_its_end(run_id, context, loop), name=f"actum run {run_id}")
         driven.task.add_done_callback(lambda task: self._over(run_id, driven, task))
         return driven
 
-    async def _to_its_end(self, run_id: str, loop: Callable[[], Awaitable[RunStatus]]) -> RunStatus:
+    async def _to_its_end(
+        self, run_id: str, context: LocalContext, loop: Callable[[LocalContext], Awaitable[RunStatus]]
+    ) -> RunStatus:
         try:
-            return await loop()
+            return await loop(context)
         except DrivenElsewhere:
             return (await self._follow(run_id)).status
+        finally:
+            await context.close()
 
     def _over(self, run_id: str, driven: Driven, task: asyncio.Task[RunStatus]) -> None:
         """The loop is over: whoever waits hears how, also of a task that was parked before its first step.

@@ -183,6 +183,8 @@ async def _unless_stopped(ctx: WorkflowContext, work: Coroutine[Any, Any, T]) ->
 
 async def _together(work: list[Coroutine[Any, Any, T]]) -> list[T]:
     """All of `work` at once, answers in order; the first error ends the others, and none is left running."""
+    if len(work) == 1:
+        return [await work[0]]
     doing = [asyncio.ensure_future(each) for each in work]
     try:
         return await asyncio.gather(*doing)

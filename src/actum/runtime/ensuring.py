@@ -69,7 +69,7 @@ class Ensuring:
         if journal.ended is None and journal.suspended is None:
             raise RunCorrupt(run_id=run_id, reason=f"the run is {run.status} and no record says so")
         self.ledger.stored(run_id, run.session_id)
-        return output_of(run, journal)
+        return output_of(run.run_id, run.status, journal)
 
     async def child_link(self, run_id: str) -> Record:
         """The record with which the child's parent names it; told once more to those who watch."""

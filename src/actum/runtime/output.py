@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from actum.base.limits import PAGE_ITEMS
-from actum.lifecycle.states import Run, RunStatus
+from actum.lifecycle.states import RunStatus
 from actum.loop.journal import Journal
 from actum.messages.message import Message, Role
 from actum.model.response import Usage
@@ -42,14 +42,14 @@ async def read_journal(store: Store, run_id: str) -> Journal:
             return journal
 
 
-def output_of(run: Run, journal: Journal) -> RunOutput:
+def output_of(run_id: str, status: RunStatus, journal: Journal) -> RunOutput:
     """What a run that has ended came to."""
     ended = journal.ended
     last = journal.messages[-1] if journal.messages else None
     message = last if last is not None and last.role is Role.ASSISTANT else None
     return RunOutput(
-        run_id=run.run_id,
-        status=run.status,
+        run_id=run_id,
+        status=status,
         text=message.text if message is not None else "",
         message=message,
         failure=ended.failure if ended is not None else None,

@@ -267,9 +267,8 @@ class Runtime:
 
     async def output(self, run_id: str) -> RunOutput:
         """What a run came to, once it has ended."""
-        await self.engine.wait(identifier("run_id", run_id))
-        run = await self.store.load_run(run_id)
-        return output_of(run, await read_journal(self.store, run_id))
+        ended = await self.engine.wait(identifier("run_id", run_id))
+        return output_of(run_id, ended.status, await read_journal(self.store, run_id))
 
     def drives(self, run_id: str) -> bool:
         """Whether a loop of this runtime works on the run now, so that `stored` hears of all that happens to it."""
