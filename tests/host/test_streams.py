@@ -83,9 +83,24 @@ async def test_a_turn_is_streamed_from_its_beginning_to_its_end(open_host: Openi
 
 
 async def test_deltas_grow_the_answer_that_its_turn_replaces(open_host: Opening) -> None:
-    async with open_host(adder()) as host:
+    shown = asyncio.Event()
+
+    class Patient(ScriptedModel):
+        async def stream(self, request: ModelRequest):  # type: ignore[no-untyped-def] # noqa: ANN202 - a generator of chunks
+            async for chunk in super().stream(request):
+                if isinstance(chunk, StopChunk) and request.messages[-1].tool_results:
+                    await shown.wait()  # a turn that is stored before anybody looked leaves no deltas to show
+                yield chunk
+
+    model = Patient([tool_use("c1", "add", {"a": 1, "b": 2}), CHUNKS])
+    async with open_host(Agent("adder", model=model, tools=[add])) as host:
         await host.create_session("s")
-        seen = [event async for event in host.stream("adder", "1 + 2?", session_id="s")]
+        seen = []
+        async with aclosing(host.stream("adder", "1 + 2?", session_id="s")) as events:
+            async for event in events:
+                seen.append(event)
+                if isinstance(event, AssistantDelta) and event.text == "done.":
+                    shown.set()
     deltas = [event for event in seen if isinstance(event, AssistantDelta)]
     turn = [event for event in seen if isinstance(event, AssistantTurn)][-1]
     assert [(each.part, each.kind, each.offset, each.text) for each in deltas] == [

@@ -11,7 +11,7 @@ from typing import Final
 
 from actum.base.clock import Clock, chance, random_token
 from actum.base.errors import RecordConflict, RunNotRunning
-from actum.base.limits import TOOL_TRIES
+from actum.base.limits import MIB, TOOL_TRIES
 from actum.base.value import dump, dump_json
 from actum.lifecycle.states import SESSION_ENDED, RunStatus, SessionStatus
 from actum.loop import keys
@@ -27,6 +27,7 @@ from actum.runtime.children import Children, child_run_id
 from actum.runtime.consent import ConfirmRule, refusal
 from actum.runtime.ledger import Ledger, OpenRun, Try, not_running, stop_of
 from actum.runtime.policies import Policies
+from actum.runtime.results import answering, lacking
 from actum.tools.call import ToolOutcome, call_tool, invalid_call
 from actum.tools.spec import ToolContext, ToolSpec
 
@@ -38,6 +39,8 @@ PATIENCE_S: Final = 300.0
 GRACE_S: Final = 10.0
 # The wait before the second try of a failed call, in seconds; it doubles, and chance shortens it to no less than half.
 FIRST_RETRY_S: Final = 0.5
+# A larger result is stored alone: with the message that repeats it, it could be more than one command may hold.
+_BESIDE_BYTES: Final = MIB
 _PASSING: Final = (ToolFailureKind.UNAVAILABLE, ToolFailureKind.RATE_LIMITED, ToolFailureKind.TIMEOUT)
 
 
@@ -179,9 +182,13 @@ class Calling:
 
     async def _store(self, here: OpenRun, result: ToolResultReceived) -> Called:
         key = keys.result(result.tool_call_id)
-        record = self.ledger.record(here, key, RecordType.TOOL_RESULT_RECEIVED, dump(result))
+        records = [self.ledger.record(here, key, RecordType.TOOL_RESULT_RECEIVED, dump(result))]
+        group = here.journal.group_of(result.tool_call_id)
+        # The last result of a group brings the message of all along; the step that collects them finds it stored.
+        if not lacking(here, group, result) and len(records[0].payload) <= _BESIDE_BYTES:
+            records += answering(self.ledger, here, group, result)
         try:
-            stored = await self.ledger.append(here, [record])
+            stored = await self.ledger.append(here, records)
         except (RecordConflict, RunNotRunning):
             # Stored by another hand, or too late: the run has ended. A late result is refused, never taken.
             return Called(ended=(await self.ledger.open(here.run.run_id)).ended is not None)

@@ -7,26 +7,27 @@ from actum.base.value import dump
 from actum.lifecycle.commands import RunCancellation, RunTerminal
 from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, RunStatus, SessionStatus
 from actum.loop import keys
-from actum.loop.journal import Call, Group, recovery_of
+from actum.loop.journal import Call, recovery_of
 from actum.loop.world import Collected, CollectStep, Finished, FinishStep
 from actum.messages.message import tool_results
 from actum.model.fold import remainder_of
 from actum.planning.planner import Unfinished
 from actum.records import makers
 from actum.records.failures import ToolFailure, ToolFailureKind
-from actum.records.kinds import Cancellation, Phase, ToolResultReceived
+from actum.records.kinds import Cancellation, ToolResultReceived
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
 from actum.runtime.call import received
 from actum.runtime.children import Children
-from actum.runtime.ledger import Ledger, OpenRun, no_plan, not_running, stop_of
+from actum.runtime.ledger import Ledger, OpenRun, no_plan, stop_of
 from actum.runtime.plan import end_record
+from actum.runtime.results import answering
 from actum.tools.spec import ToolSpec
 
 
 async def collect(ledger: Ledger, agent: Agent, here: OpenRun, step: CollectStep) -> Collected:
-    """Stores the one message that answers a step's calls, in their order."""
+    """Stores the one message that answers a step's calls, in their order, unless the last result brought it along."""
     if here.ended is not None:
         return Collected(ended=True)
     group = here.journal.group(step.step)
@@ -37,14 +38,7 @@ async def collect(ledger: Ledger, agent: Agent, here: OpenRun, step: CollectStep
     )
     if group.answered:
         return told
-    planning = makers.run_phase_changed(phase=_next_phase(group))
-    answers = await ledger.append(
-        here,
-        [
-            _results(ledger, here, group),
-            ledger.record(here, keys.phase(step.step, "answered"), RecordType.RUN_PHASE_CHANGED, planning),
-        ],
-    )
+    answers = await ledger.append(here, answering(ledger, here, group))
     return Collected(recovery=told.recovery, terminal=told.terminal, stop=stop_of(*answers))
 
 
@@ -72,15 +66,6 @@ async def finish(children: Children, here: OpenRun, step: FinishStep) -> Finishe
     closing = closing or [*_unfinished(ledger, here), no_plan(ledger, here, _ends(step, reason))]
     await ledger.end(here, RunTerminal(run_id=here.run.run_id, status=status, record=end, records=tuple(closing)))
     return Finished(status=status)
-
-
-def _results(ledger: Ledger, here: OpenRun, group: Group) -> NewRecord:
-    calls = [here.journal.calls[each] for each in group.call_ids]
-    parts = [call.result.part(call.part.id) for call in calls if call.result is not None]
-    if len(parts) != len(calls):
-        raise not_running(here)
-    payload = makers.transcript_messages_appended(messages=(tool_results(*parts),))
-    return ledger.record(here, keys.results(group.step), RecordType.TRANSCRIPT_MESSAGES_APPENDED, payload)
 
 
 def _closing(
@@ -176,7 +161,3 @@ async def _session_ended(ledger: Ledger, here: OpenRun) -> str | None:
 def _ends_the_run(agent: Agent, call: Call) -> bool:
     spec = agent.tools.find(call.part.name)
     return isinstance(spec, ToolSpec) and spec.terminal and call.result is not None and call.result.failure is None
-
-
-def _next_phase(group: Group) -> Phase:
-    return Phase.SYNTHESIZING if group.synthesize_after_tools else Phase.PLANNING
