@@ -218,7 +218,10 @@ def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: Record
     digest = digest_of(session_id, query.scope.root_run_id)
     if query.runs is None:
         rows = room.take(connection.execute(statement, (scope, *values)))
-        records = records_in([row[:-1] for row in rows], _named(connection, rows, session_id), digest)
+        runs = _named(connection, rows, session_id)
+        # On a damaged file the row of a run may be missing: its records are passed over, and `verify` finds the gap.
+        whole = [row for row in rows if row[-1] in runs]
+        records = records_in([row[:-1] for row in whole], [runs[row[-1]] for row in whole], digest)
         return Slice(tuple(records), more=room.full, last=last)
     records = []
     for run_id in query.runs:
@@ -231,13 +234,13 @@ def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: Record
     return Slice(tuple(records), more=room.full, last=last)
 
 
-def _named(connection: sqlite3.Connection, rows: Sequence[Row], session_id: str | None) -> list[Record]:
-    """The names of the run of each row, whose integer stands last in it."""
+def _named(connection: sqlite3.Connection, rows: Sequence[Row], session_id: str | None) -> dict[int, Record]:
+    """The names of the runs whose integers stand last in these rows."""
     names: dict[int, Record] = {}
     for run in {row[-1] for row in rows}:
-        run_id, agent_id = connection.execute("SELECT run_id, agent_id FROM runs WHERE run = ?", (run,)).fetchone()
-        names[run] = named(run_id, agent_id, session_id)
-    return [names[row[-1]] for row in rows]
+        for run_id, agent_id in connection.execute("SELECT run_id, agent_id FROM runs WHERE run = ?", (run,)):
+            names[run] = named(run_id, agent_id, session_id)
+    return names
 
 
 def record_statement(query: RecordQuery) -> tuple[str, list[int | str]]:
