@@ -2,6 +2,7 @@
 
     python -m bench [--repeats 3] [--only appends start] [--no-peers] [--lines FILE]
     python -m bench --smoke        only proves that it runs
+    BENCH_POSTGRES=postgresql://... python -m bench        also the peers that can store there
 
 Every workload is a command that prints one line of JSON. The commands of ours and of the peers take turns, round after
 round; the table shows medians. Peers live in virtual environments of their own under bench/.venvs, made from the pinned
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench.plan import LACKS, PEERS, WORKLOADS, Workload
+from bench.plan import ELSEWHERE, LACKS, PEERS, WORKLOADS, Workload
 
 _HERE = Path(__file__).parent
 _BARE = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
@@ -70,12 +71,17 @@ def _bare_rss_mb() -> float:
     return float(done.stdout)
 
 
+def _variants(peer: str) -> Sequence[str]:
+    variant, variable = ELSEWHERE.get(peer, ("", ""))
+    return (*PEERS[peer], variant) if os.environ.get(variable) else PEERS[peer]
+
+
 def _commands(workloads: Sequence[Workload], *, peers: bool, smoke: bool) -> Iterator[Command]:
     """Workload, who, and what is to be run, in the order of one round."""
     for each in workloads:
         yield each, "actum", (sys.executable, each.smoke if smoke else each.command)
-        for peer, variants in PEERS.items() if peers and each.peers else ():
-            for variant in variants if each.name not in LACKS.get(peer, ()) else ():
+        for peer in PEERS if peers and each.peers else ():
+            for variant in _variants(peer) if each.name not in LACKS.get(peer, ()) else ():
                 arguments = (f"bench.peers.{peer}", *each.peers, "--variant", variant)
                 yield each, f"{peer} {variant}", (_python_of(peer), arguments)
 
@@ -111,16 +117,17 @@ def _bars(workloads: Sequence[Workload], lines: Lines) -> list[str]:
 
 
 def _peers(workloads: Sequence[Workload], lines: Lines) -> list[str]:
-    rows = ["| workload | who | figure | Actum is better by, times |", "|---|---|---|---|"]
+    rows = ["| workload | who | figure | Actum is better by, times | |", "|---|---|---|---|---|"]
     for each in workloads:
         for ours, theirs, unit in each.shown:
             best = _median(lines[each.name, "actum"])[ours]
-            rows.append(f"| {each.name} | **actum** | {best:,.1f} {unit} | |")
+            rows.append(f"| {each.name} | **actum** | {best:,.1f} {unit} | | |")
             for (name, who), found in lines.items():
                 if name == each.name and who != "actum":
                     value = _median(found)[theirs]
                     factor = best / value if each.more else value / best
-                    rows.append(f"| {each.name} | {who} | {value:,.1f} {unit} | {factor:.1f} |")
+                    better = "" if factor > 1 else "**not better**"
+                    rows.append(f"| {each.name} | {who} | {value:,.1f} {unit} | {factor:.2f} | {better} |")
     return rows
 
 

@@ -51,6 +51,11 @@ _WHOLE_BARS = (
         most=1.5,
     ),
 )
+_TURNS_SHOWN = (
+    ("early_ms", "early_ms", "ms at turn 10"),
+    ("at_75_ms", "late_ms", "ms at turn 75"),
+    ("mean_of_100_ms", "mean_ms", "ms, mean of 100"),
+)
 _READING_BARS = (
     Bar(name="over plain fetch and typed decode", ratio=lambda f: f["actum_ms"] / f["plain_ms"], most=2.0),
     Bar(name="file over all payload bytes", ratio=lambda f: f["file_bytes"] / f["payload_bytes"], most=1.4),
@@ -115,7 +120,7 @@ WORKLOADS: Sequence[Workload] = (
         smoke=("bench.workloads.turns", "--turns", "12", "--window", "3"),
         bars=_TURN_BARS,
         peers=("turns", "--turns", "100", "--window", "20"),
-        shown=(("early_ms", "early_ms", "ms at turn 10"), ("mean_ms", "mean_ms", "ms, mean")),
+        shown=_TURNS_SHOWN,
     ),
     Workload(
         name="turns, whole history",
@@ -123,7 +128,7 @@ WORKLOADS: Sequence[Workload] = (
         smoke=("bench.workloads.turns", "--turns", "12"),
         bars=_WHOLE_BARS,
         peers=("turns", "--turns", "100"),
-        shown=(("early_ms", "early_ms", "ms at turn 10"), ("mean_ms", "mean_ms", "ms, mean")),
+        shown=_TURNS_SHOWN,
     ),
     Workload(
         name="start",
@@ -175,4 +180,6 @@ PEERS: Mapping[str, Sequence[str]] = {
     "adk": ("database",),
     "dbos": ("sqlite",),
 }
+# Stores that a round can have beside those, each where this variable of the environment says how it is reached.
+ELSEWHERE: Mapping[str, tuple[str, str]] = {"langgraph": ("postgres", "BENCH_POSTGRES")}
 LACKS: Mapping[str, Sequence[str]] = {"dbos": ("durable appends, one run", "64 runs at once")}

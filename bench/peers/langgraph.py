@@ -44,8 +44,8 @@ class LangGraph(Peer):
         await self.held.__aexit__(None, None, None)
 
     def conversation(self, name: str) -> dict[str, Any]:
-        """A thread."""
-        return {"configurable": {"thread_id": name, "checkpoint_ns": ""}}
+        """A thread, new also in a database that outlives this command."""
+        return {"configurable": {"thread_id": f"{self.path.parent.name}-{name}", "checkpoint_ns": ""}}
 
     async def append(self, conversation: dict[str, Any], i: int) -> None:
         """Adds one message to the state: one checkpoint."""
