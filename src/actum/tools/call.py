@@ -9,7 +9,6 @@ late results reach nobody.
 import asyncio
 import contextvars
 import inspect
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from actum.base.value import Json, Value, conform, dump, dump_json
 from actum.messages.parts import DocumentPart, ImagePart, ToolResultPart, ToolUsePart
 from actum.tools.failures import Issue, Recovery, ToolError, ToolFailure, ToolFailureKind, cut_message
 from actum.tools.spec import ToolContext, ToolOutput, ToolSpec
+from actum.tools.threads import in_thread
 
 # The record of a result needs a little more than the result: ids, times, the names of its fields.
 RESULT_BYTES: Final = PAYLOAD_BYTES - 16 * 1024
@@ -137,7 +137,7 @@ async def _awaited(function: Callable[..., object], arguments: Mapping[str, obje
 
 
 def _in_thread(function: Callable[..., object], arguments: Mapping[str, object]) -> asyncio.Future[_Ended]:
-    """Run a sync function in a daemon thread of its own: one that never returns holds up nobody, not even the exit."""
+    """Run a sync function in a thread that does nothing else meanwhile."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Ended] = loop.create_future()
     context = contextvars.copy_context()
@@ -156,7 +156,7 @@ def _in_thread(function: Callable[..., object], arguments: Mapping[str, object])
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, ended)
 
-    threading.Thread(target=work, name="actum-tool", daemon=True).start()
+    in_thread(work)
     return future
 
 
