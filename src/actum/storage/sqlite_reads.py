@@ -1,8 +1,8 @@
 """Single rows and slices of records out of SQLite."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Final
 
 from actum.lifecycle.change import Found, FoundRun, RunRow, Scope, SessionRow, Tombstone, tombstone_digest
@@ -223,14 +223,16 @@ def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: Record
         whole = [row for row in rows if row[-1] in runs]
         records = records_in([row[:-1] for row in whole], [runs[row[-1]] for row in whole], digest)
         return Slice(tuple(records), more=room.full, last=last)
-    records = []
+    rows, names = [], list[Iterable[Record]]()
     for run_id in query.runs:
-        names = facts.names(run_id)
-        if names is not None and names[1] == scope:
-            rows = room.take(connection.execute(statement, (names[0], *values)))
-            records += records_in(rows, repeat(named(run_id, names[2], session_id)), digest)
+        known = facts.names(run_id)
+        if known is not None and known[1] == scope:
+            theirs = room.take(connection.execute(statement, (known[0], *values)))
+            rows += theirs
+            names.append(repeat(named(run_id, known[2], session_id), len(theirs)))
         if room.full:
             break
+    records = records_in(rows, chain.from_iterable(names), digest)
     return Slice(tuple(records), more=room.full, last=last)
 
 

@@ -175,7 +175,7 @@ def records_in(rows: Sequence[Row], names: Iterable[Record], digest: str) -> lis
             payload=payload,
             timestamp=timestamp,
         )
-        for (payload, position, kind, turn_id, _, event_key), timestamp, run in zip(rows, times, names, strict=False)
+        for (payload, position, kind, turn_id, _, event_key), timestamp, run in zip(rows, times, names, strict=True)
     ]
 
 
