@@ -6,6 +6,7 @@ equality of these bytes, so nothing here sorts, rounds or repairs.
 
 import functools
 import hashlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, TypeAlias, TypeVar, dataclass_transform
@@ -64,6 +65,11 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
 
 V = TypeVar("V", bound=Value)
 
+# What `dump` made lately. The bytes are held, so that no others can have their id.
+_REMEMBERED: Final = 256
+_REMEMBERED_BYTES: Final = 4096
+_spelled_here: OrderedDict[int, tuple[bytes, type[Value]]] = OrderedDict()
+
 replace = msgspec.structs.replace
 _encode = msgspec.json.Encoder().encode
 _encode_into = msgspec.json.Encoder().encode_into
@@ -106,7 +112,21 @@ def exact(value: V) -> V:
 
 def dump(value: Value) -> bytes:
     """The JSON bytes of `value`, the same for the same value, after `conform`."""
-    return _encode(conform(value))
+    data = _encode(conform(value))
+    if len(data) <= _REMEMBERED_BYTES:
+        _spelled_here[id(data)] = data, type(value)
+        if len(_spelled_here) > _REMEMBERED:
+            _spelled_here.popitem(last=False)
+    return data
+
+
+def spelled_here(kind: type[Value], data: bytes) -> bool:
+    """Whether these very bytes, the same object, were made by `dump` of a `kind` a short while ago.
+
+    Then `load` would find nothing wrong with them, and whoever wants no more than that need not ask it.
+    """
+    found = _spelled_here.get(id(data))
+    return found is not None and found[0] is data and found[1] is kind
 
 
 def dump_json(value: Json) -> bytes:
@@ -217,7 +237,8 @@ def _decoded(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder
             plans.no_surprise("", spelling(data), value)
     except msgspec.ValidationError as error:
         raise _placed(error, data) from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        # Of text that is not UTF-8 a decoder tells in either way, by its version.
         raise _refused("payload", data, f"is one JSON value ({error})") from None
     except RecursionError:
         raise _refused("payload", data, f"nests at most {JSON_DEPTH} levels") from None
@@ -230,7 +251,7 @@ def _together(kind: type[V], spelled: Sequence[bytes]) -> list[V] | None:
         return None
     try:
         values: list[V] = list(map(_decoder(kind).decode, spelled))
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     again = bytearray()
     for value, data in zip(values, spelled, strict=True):
