@@ -20,6 +20,7 @@ from actum.base.value import (
     load,
     load_json,
     members,
+    spelled_here,
     verbatim,
 )
 from actum.messages.message import Message, Role, assistant, tool_results, user
@@ -414,3 +415,19 @@ class TestExact:
         with pytest.raises(ContractError) as quick:
             exact(message)
         assert quick.value.fields() == slow.value.fields()
+
+
+def test_what_was_dumped_lately_is_known_by_its_own_bytes_and_type() -> None:
+    made = dump(RunStarted(labels={"a": "b"}))
+    assert spelled_here(RunStarted, made)
+    assert not spelled_here(MessagesAppended, made)
+    assert not spelled_here(RunStarted, bytes(bytearray(made)))
+    assert not spelled_here(RunStarted, made[:-1] + b"}")
+
+
+def test_of_what_was_dumped_only_the_newest_and_small_is_held() -> None:
+    old, large = dump(RunStarted()), dump(MessagesAppended(messages=(user("x" * 5000),)))
+    assert not spelled_here(MessagesAppended, large)
+    newest = [dump(RunStarted(labels={"n": str(n)})) for n in range(256)]
+    assert not spelled_here(RunStarted, old)
+    assert all(spelled_here(RunStarted, each) for each in newest)

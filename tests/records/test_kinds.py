@@ -5,7 +5,7 @@ from actum.base.value import Value, dump, load
 from actum.messages.message import user
 from actum.records import kinds
 from actum.records.failures import Failure, FailureKind
-from actum.records.kinds import PAYLOADS, Cancellation, RunCompleted, ToolResultReceived, checked_payload, payload_of
+from actum.records.kinds import PAYLOADS, Cancellation, RunCompleted, ToolResultReceived, check_payload, payload_of
 from actum.records.types import RecordType
 from tests.support.samples import PAYLOADS as EXAMPLES
 from tests.support.samples import TOOL_FAILURE, type_of
@@ -14,9 +14,18 @@ from tests.support.strategies import record
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_payload_is_read_by_the_type_of_its_record(name: str) -> None:
-    stored = record(type_of(name), dump(EXAMPLES[name]), position=1)
-    assert payload_of(stored) == EXAMPLES[name]
-    assert checked_payload(stored) == EXAMPLES[name]
+    made = dump(EXAMPLES[name])
+    for payload in (made, bytes(bytearray(made))):
+        stored = record(type_of(name), payload, position=1)
+        assert payload_of(stored) == EXAMPLES[name]
+        check_payload(stored)
+
+
+def test_bytes_that_were_made_for_one_type_are_judged_for_another() -> None:
+    usage = dump(kinds.UsageCounted(model="m", step=0))
+    check_payload(record("usage", usage, position=1))
+    with pytest.raises(InvalidValue, match="record 'k-1' \\(run_started\\)"):
+        check_payload(record("run_started", usage, position=1))
 
 
 BROKEN = {
@@ -42,7 +51,7 @@ def test_stored_bytes_that_do_not_fit_are_an_error_that_names_the_record(name: R
     error = refused.value
     assert (error.run_id, error.event_key, error.record_id, error.record_type) == ("run-1", "k-7", stored.id, name)
     with pytest.raises(InvalidValue) as not_taken:
-        checked_payload(stored)
+        check_payload(stored)
     assert not_taken.value.field.startswith(f"record 'k-7' ({name}): ")
 
 
@@ -65,7 +74,7 @@ def test_a_products_own_record_is_strict_too(data: bytes) -> None:
     with pytest.raises(DurableDataError):
         payload_of(record("x.note", data, position=1))
     with pytest.raises(InvalidValue, match="record 'k-1'"):
-        checked_payload(record("x.note", data, position=1))
+        check_payload(record("x.note", data, position=1))
 
 
 @pytest.mark.parametrize("name", ["run_finished", "note", "", "X.note"])
@@ -74,13 +83,13 @@ def test_a_type_that_nobody_knows_is_an_error(name: str) -> None:
         payload_of(record(name, b"{}", position=1))
     assert refused.value.path == "type"
     with pytest.raises(InvalidValue):
-        checked_payload(record(name, b"{}", position=1))
+        check_payload(record(name, b"{}", position=1))
 
 
 def test_labels_beyond_their_bound_are_refused_with_the_record_named() -> None:
     many = b'{"labels":{%s}}' % b",".join(b'"%d":""' % i for i in range(65))
     with pytest.raises(TooLarge) as refused:
-        checked_payload(record("run_started", many, position=1))
+        check_payload(record("run_started", many, position=1))
     assert refused.value.field == "record 'k-1' (run_started): labels"
     assert (refused.value.size, refused.value.limit, refused.value.unit) == (65, 64, "entries")
     with pytest.raises(DurableDataError):

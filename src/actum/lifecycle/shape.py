@@ -19,7 +19,7 @@ from actum.records.kinds import (
     RunCompleted,
     RunStarted,
     RunSuspended,
-    checked_payload,
+    check_payload,
 )
 from actum.records.record import NewRecord
 from actum.records.types import LIFECYCLE_TYPES, RecordType
@@ -158,7 +158,7 @@ def _ends(command: c.RunSuspension | c.RunTerminal) -> None:
 
 def _lifecycle(path: str, record: NewRecord, kind: RecordType) -> None:
     _agree(f"{path}.type", record.type, kind)
-    checked_payload(record)
+    check_payload(record)
 
 
 def _together(records: tuple[NewRecord, ...], proofs: Iterable[NewRecord]) -> None:
@@ -174,7 +174,7 @@ def _together(records: tuple[NewRecord, ...], proofs: Iterable[NewRecord]) -> No
             raise refuse(
                 f"records[{i}].type", record.type, "is no lifecycle type; those are stored by their operations"
             )
-        checked_payload(record)
+        check_payload(record)
     names = [(record.run_id, record.event_key) for record in every]
     if len(names) > 1 and len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
