@@ -298,3 +298,19 @@ async def test_a_damaged_history_that_goes_round_in_a_circle_is_left_again(path:
         for backwards in (False, True):
             with pytest.raises(DurableDataError, match="circle"):
                 await store.read_transcript("r1", backwards=backwards)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 9])
+async def test_records_of_a_run_whose_row_is_gone_are_passed_over(
+    backend: SQLiteBackend, path: Path, limit: int
+) -> None:
+    await apply(backend, started(session_row(), run_row("r2")))
+    for run_id, key in (("r2", "a"), ("r2", "b"), ("r1", "c"), ("r2", "d"), ("r1", "e")):
+        await append(backend, key, run_id)
+    with sqlite3.connect(path) as damaged:
+        damaged.execute("DELETE FROM runs WHERE run_id = 'r2'")
+    query = RecordQuery(scope=Scope("s1"), limit=limit)
+    found = await backend.read(methodcaller("records", query))
+    assert [record.event_key for record in found.records] == ["c", "e"][:limit]
+    assert found.more is (limit == 1)
+    assert found.last == 5

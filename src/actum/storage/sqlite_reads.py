@@ -219,9 +219,7 @@ def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: Record
     if query.runs is None:
         rows = room.take(connection.execute(statement, (scope, *values)))
         runs = _named(connection, rows, session_id)
-        # On a damaged file the row of a run may be missing: its records are passed over, and `verify` finds the gap.
-        whole = [row for row in rows if row[-1] in runs]
-        records = records_in([row[:-1] for row in whole], [runs[row[-1]] for row in whole], digest)
+        records = records_in([row[:-1] for row in rows], [runs[row[-1]] for row in rows], digest)
         return Slice(tuple(records), more=room.full, last=last)
     rows, names = [], list[Iterable[Record]]()
     for run_id in query.runs:
@@ -260,8 +258,9 @@ def record_statement(query: RecordQuery) -> tuple[str, list[int | str]]:
     wanted = f"{' AND '.join(terms)} ORDER BY c.position {'DESC' if query.backwards else 'ASC'} LIMIT ?"
     if query.runs is None:
         return (
-            f"SELECT {RECORD_COLUMNS}, c.run FROM records AS c INDEXED BY records_by_position "  # noqa: S608 - every part is written here
-            f"WHERE c.scope = ? AND {wanted}"
+            # On a damaged file a run's row may be missing: its records are passed over, and `verify` finds the gap.
+            f"SELECT {RECORD_COLUMNS}, r.run FROM records AS c INDEXED BY records_by_position "  # noqa: S608 - every part is written here
+            f"CROSS JOIN runs AS r ON r.run = c.run WHERE c.scope = ? AND {wanted}"
         ), values
     return (
         f"SELECT {RECORD_COLUMNS} FROM records AS c INDEXED BY records_by_run WHERE c.run = ? AND {wanted}"  # noqa: S608 - as above
