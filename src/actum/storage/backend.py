@@ -5,11 +5,11 @@ rules, then `apply`. So a backend never holds a transaction over an await, and e
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
 from actum.base.limits import PAGE_BYTES
+from actum.base.value import Fact
 from actum.lifecycle.change import Change, Keys, RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.records.record import Record
@@ -18,8 +18,7 @@ from actum.storage.owners import Owners
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordQuery:
+class RecordQuery(Fact, frozen=True, kw_only=True):
     """Records of one scope, by position. `after` and `before` are exclusive; `types` None is every type.
 
     `runs` None is every run of the scope; otherwise the records come run after run, in the order given, and no run is
@@ -38,8 +37,7 @@ class RecordQuery:
     backwards: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Fact, frozen=True):
     """Records in the asked order, whether there are more, and the scope's last position at that moment."""
 
     records: tuple[Record, ...]
@@ -47,19 +45,17 @@ class Slice:
     last: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionQuery:
+class SessionQuery(Fact, frozen=True, kw_only=True):
     """Sessions by `created_at`, then id, after the pair `after`; `metadata` entries must all be equal."""
 
     status: str | None = None
     tenant: str | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = {}
     after: tuple[datetime, str] | None = None
     limit: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunQuery:
+class RunQuery(Fact, frozen=True, kw_only=True):
     """Runs by `started_at`, then id, after the pair `after`; every given filter must hold.
 
     `awaiting` is a kind of pending input; `since` a lower bound of `started_at`, inclusive.
@@ -69,7 +65,7 @@ class RunQuery:
     tenant: str | None = None
     statuses: tuple[str, ...] | None = None
     agent_id: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = {}
     awaiting: str | None = None
     since: datetime | None = None
     after: tuple[datetime, str] | None = None

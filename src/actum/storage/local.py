@@ -5,7 +5,6 @@ A store bound to a tenant is the same shell with a narrower view; it is judged i
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar, cast, get_args
@@ -13,6 +12,7 @@ from typing import Any, TypeVar, cast, get_args
 from actum.base.checks import identifier, instant, refuse, several
 from actum.base.errors import AccessDenied, RecordNotFound, SuspensionNotFound
 from actum.base.limits import COMMAND_BYTES, PAGE_ITEMS_DEFAULT
+from actum.base.value import replace
 from actum.lifecycle import commands as c
 from actum.lifecycle.change import Keys, RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.decide import decide

@@ -8,11 +8,11 @@ a reading thread; so does everything for a while after the disk has kept a look 
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from traceback import clear_frames
 from typing import Any, Final, NoReturn
 
 from actum.base.clock import Clock
+from actum.base.value import replace
 from actum.storage.backend import RecordQuery, Slice
 from actum.storage.sqlite_file import SQLiteFile
 from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, told
