@@ -124,7 +124,7 @@ async def test_a_death_at_any_call_changes_nothing_but_what_is_unknown(opened: O
         if not died:
             break
         died_at += 1
-    assert died_at > 20
+    assert died_at > 15
     assert lost == {"a", "b"}
 
 

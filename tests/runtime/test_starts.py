@@ -51,7 +51,7 @@ async def test_of_two_hosts_at_the_end_of_a_session_one_stores_the_stop_and_the_
     store: OwnedStore,
 ) -> None:
     await store.end_session(SESSION, at(1))
-    assert (await begin(store, request())).ended is RunStatus.CANCELED
+    assert (await begin(store, request()))[0].ended is RunStatus.CANCELED
     before = await read_everything(store)
     with pytest.raises(SessionEnded):
         await begin(store, replace(request(), requested_at=at(2)))

@@ -41,6 +41,16 @@ class _Group:
     waiting: bool
 
 
+@dataclass(frozen=True)
+class _Going:
+    """A run that is driven: `stopping` is done once it shall stop."""
+
+    ctx: WorkflowContext
+    run_id: str
+    stopping: asyncio.Future[Stop]
+    presumed_dead: bool
+
+
 class _Stopped(Exception):
     """The run shall start nothing more."""
 
@@ -97,26 +107,34 @@ async def give_up(ctx: WorkflowContext, run_id: str) -> RunStatus:
 
 
 async def _steps(ctx: WorkflowContext, run_id: str, *, presumed_dead: bool) -> RunStatus:
+    """A started run to its end, under one watch for a stop."""
+    stopping = asyncio.ensure_future(ctx.cancel_requested())
+    try:
+        return await _from_where_it_stands(_Going(ctx, run_id, stopping, presumed_dead))
+    finally:
+        await _ended(stopping)
+
+
+async def _from_where_it_stands(going: _Going) -> RunStatus:
+    ctx, run_id = going.ctx, going.run_id
     opened = await ctx.open(OpenStep(run_id=run_id))
     if opened.ended is not None:
         return opened.ended
     _check(opened.stop)
     finalize = False
     if opened.inherited:
-        group = _Group(keys.INHERITED, opened.call_ids, opened.waiting)
-        settled = await _settled(ctx, run_id, group, presumed_dead=presumed_dead)
+        settled = await _settled(going, _Group(keys.INHERITED, opened.call_ids, opened.waiting))
         if isinstance(settled, RunStatus):
             return settled
         finalize = opened.synthesize_after_tools or settled.recovery is Recovery.FINISH
     for step in range(LOOP_STEPS):
         # The world takes nothing but an end from a last plan, so the loop is bounded.
         finalize = finalize or step == LOOP_STEPS - 1
-        planned = await _unless_stopped(ctx, ctx.plan(PlanStep(run_id=run_id, step=step, finalize=finalize)))
+        planned = await _unless_stopped(going, ctx.plan(PlanStep(run_id=run_id, step=step, finalize=finalize)))
         if planned.ended is not None:
             return planned.ended
         _check(planned.stop)
-        group = _Group(step, planned.call_ids, planned.waiting)
-        settled = await _settled(ctx, run_id, group, presumed_dead=presumed_dead)
+        settled = await _settled(going, _Group(step, planned.call_ids, planned.waiting))
         if isinstance(settled, RunStatus):
             return settled
         finalize = planned.synthesize_after_tools or settled.recovery is Recovery.FINISH
@@ -124,13 +142,13 @@ async def _steps(ctx: WorkflowContext, run_id: str, *, presumed_dead: bool) -> R
     return await _finished(ctx, FinishStep(run_id=run_id, status="failed", failure=failure))
 
 
-async def _settled(ctx: WorkflowContext, run_id: str, group: _Group, *, presumed_dead: bool) -> Collected | RunStatus:
+async def _settled(going: _Going, group: _Group) -> Collected | RunStatus:
     """The answers of a group as they are stored; or the run's end, where it waits for a person or a tool ended it."""
-    waiting = group.waiting
-    calls = [CallStep(run_id=run_id, call_id=each, presumed_dead=presumed_dead) for each in group.call_ids]
+    ctx, run_id, waiting = going.ctx, going.run_id, group.waiting
+    calls = [CallStep(run_id=run_id, call_id=each, presumed_dead=going.presumed_dead) for each in group.call_ids]
     for first in range(0, len(calls), PARALLEL_TOOLS):
         some = calls[first : first + PARALLEL_TOOLS]
-        for called in await _unless_stopped(ctx, _together([_called(ctx, each) for each in some])):
+        for called in await _unless_stopped(going, _together([_called(ctx, each) for each in some])):
             _check(called.stop, ended=called.ended)
             waiting = waiting or called.waiting
     if waiting:
@@ -167,18 +185,19 @@ def _check(stop: Stop | None, *, ended: bool = False) -> None:
         raise _Stopped
 
 
-async def _unless_stopped(ctx: WorkflowContext, work: Coroutine[Any, Any, T]) -> T:
+async def _unless_stopped(going: _Going, work: Coroutine[Any, Any, T]) -> T:
     """`work`, unless the run is to stop first; then the work is cancelled and waited for."""
     doing = asyncio.ensure_future(work)
-    asking = asyncio.ensure_future(ctx.cancel_requested())
+    either: set[asyncio.Future[Any]] = {doing, going.stopping}
     try:
-        await asyncio.wait({doing, asking}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if doing.done():
             return doing.result()
-        asking.result()  # a question that broke is no answer
+        going.stopping.result()  # a watch that broke is no answer
         raise _Stopped
     finally:
-        await _ended(doing, asking)
+        if not doing.done():
+            await _ended(doing)
 
 
 async def _together(work: list[Coroutine[Any, Any, T]]) -> list[T]:

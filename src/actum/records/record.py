@@ -96,6 +96,12 @@ def record_id(digest: str, position: int) -> str:
     return f"{digest}-{position}"
 
 
+def following(cursor: str, count: int) -> list[str]:
+    """The ids that the next `count` records of a scope have behind a record id, or record cursor, of a store."""
+    digest, _, position = cursor.rpartition("-")
+    return [record_id(digest, int(position) + i) for i in range(1, count + 1)]
+
+
 def position_of(cursor: str, digest: str) -> int:
     """The position that a record id or a record cursor names. Raises InvalidCursor for another form or scope."""
     match = _RECORD_ID.fullmatch(cursor) if type(cursor) is str and len(cursor) <= CURSOR_CHARS else None

@@ -1,16 +1,20 @@
 """The first step: the start, with all that recovery needs, in one write."""
 
+from typing import TypeAlias
+
 from actum.base.errors import NotFound, RecordConflict, RunConflict, SessionEnded
 from actum.base.value import dump
 from actum.lifecycle.commands import (
+    Appended,
     ChildRunStart,
     OneShotChildRunStart,
     OneShotRunStart,
     RootRunStart,
     RunStart,
+    Start,
     Started,
 )
-from actum.lifecycle.states import SESSION_ENDED, RunStatus, StartOutcome
+from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, StartOutcome
 from actum.loop import keys
 from actum.loop.world import Begun, Opening, ParentCall, RunRequest
 from actum.records import makers
@@ -20,14 +24,18 @@ from actum.records.types import RecordType
 from actum.runtime.ledger import stop_of
 from actum.storage.contract import Store
 
+# A run that was started just now: its row, its own records in their order, and the answers that the store gave.
+Fresh: TypeAlias = tuple[Run, tuple[NewRecord, ...], tuple[Appended, ...]]
 
-async def begin(store: Store, request: RunRequest) -> Begun:
-    """Stores the start. A run that was started by the same request before is that run; another one is RunConflict.
 
-    A run that its ended session stopped keeps nothing of its request, so none can be told to be the same: SessionEnded.
+async def begin(store: Store, request: RunRequest) -> tuple[Begun, Fresh | None]:
+    """Stores the start, and gives with it what it stored when it is new.
+
+    A run that was started by the same request before is that run; another one is RunConflict. A run that its ended
+    session stopped keeps nothing of its request, so none can be told to be the same: SessionEnded.
     """
     try:
-        started = await _start(store, request)
+        started, records = await _start(store, request)
     except (RunConflict, RecordConflict) as error:
         stored = await stored_digest(store, request.run_id)
         if stored is None:
@@ -36,9 +44,14 @@ async def begin(store: Store, request: RunRequest) -> Begun:
         if stored != request.request_digest:
             raise RunConflict(run_id=request.run_id, field="request") from error
         run = await store.load_run(request.run_id)
-        return Begun(ended=None if run.status is RunStatus.RUNNING else run.status, owner=run.owner)
-    ended = None if started.run.status is RunStatus.RUNNING else started.run.status
-    return Begun(ended=ended, stop=stop_of(started.started), owner=started.run.owner)
+        return Begun(ended=None if run.status is RunStatus.RUNNING else run.status, owner=run.owner), None
+    begun = Begun(
+        ended=None if started.run.status is RunStatus.RUNNING else started.run.status,
+        stop=stop_of(started.started),
+        owner=started.run.owner,
+    )
+    fresh = begun.ended is None and started.started.inserted
+    return begun, (started.run, records, (started.started, *started.records)) if fresh else None
 
 
 async def stored_digest(store: Store, run_id: str) -> str | None:
@@ -60,7 +73,8 @@ async def _stopped(store: Store, request: RunRequest, error: Exception) -> None:
         raise SessionEnded(session_id=request.session_id) from error
 
 
-async def _start(store: Store, request: RunRequest) -> Started:
+async def _start(store: Store, request: RunRequest) -> tuple[Started, tuple[NewRecord, ...]]:
+    """The store's answer, and the run's own records that were given with its start."""
     parent = request.parent
     run = RunStart(
         run_id=request.run_id,
@@ -89,12 +103,16 @@ async def _start(store: Store, request: RunRequest) -> Started:
     )
     records = tuple(_input(request))
     linked = _link(request, parent) if parent is not None else None
+    return await store.execute(_command(request, run, started, linked, records)), (started, *records)
+
+
+def _command(
+    request: RunRequest, run: RunStart, started: NewRecord, linked: NewRecord | None, records: tuple[NewRecord, ...]
+) -> Start:
     if request.session_id is None and linked is not None:
-        return await store.start_one_shot_child_run(
-            OneShotChildRunStart(run=run, parent_linked=linked, started=started, records=records)
-        )
+        return OneShotChildRunStart(run=run, parent_linked=linked, started=started, records=records)
     if request.session_id is None:
-        return await store.start_one_shot_run(OneShotRunStart(run=run, started=started, records=records))
+        return OneShotRunStart(run=run, started=started, records=records)
     canceled = _record(
         request,
         keys.END,
@@ -102,10 +120,8 @@ async def _start(store: Store, request: RunRequest) -> Started:
         makers.run_completed(status="canceled", cancellation=Cancellation(reason=SESSION_ENDED), labels=request.labels),
     )
     if linked is not None:
-        return await store.start_child_run(
-            ChildRunStart(run=run, parent_linked=linked, started=started, canceled=canceled, records=records)
-        )
-    return await store.start_root_run(RootRunStart(run=run, started=started, canceled=canceled, records=records))
+        return ChildRunStart(run=run, parent_linked=linked, started=started, canceled=canceled, records=records)
+    return RootRunStart(run=run, started=started, canceled=canceled, records=records)
 
 
 def _link(request: RunRequest, parent: ParentCall) -> NewRecord:

@@ -128,9 +128,11 @@ class Calling:
 
     async def _attempt(self, here: OpenRun, call: Call, spec: ToolSpec) -> Called | None:
         """Run the tool under an attempt of this process; None when another one was stored first."""
-        status, metadata = await self.ledger.session(here)
-        if status is SessionStatus.ENDED:
-            return Called(stop=Stop(reason=SESSION_ENDED))
+        if here.metadata is None:
+            # Nobody planned here; of an ended session else the answer to the attempt's own record tells.
+            status, _ = await self.ledger.session(here)
+            if status is SessionStatus.ENDED:
+                return Called(stop=Stop(reason=SESSION_ENDED))
         own = here.tries.get(call.call_id)
         within = self.policies.bound_of_call(here)
         if within is not None and within <= 0:
@@ -157,7 +159,7 @@ class Calling:
             attempt=own.attempt,
             idempotency_key=f"{here.run.run_id}/{call.call_id}",
             labels=here.run.labels,
-            session_metadata=metadata,
+            session_metadata=here.metadata or {},
         )
         begun = self.clock.monotonic()
         room = room_of(here.journal, call)

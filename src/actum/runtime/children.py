@@ -26,7 +26,7 @@ from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.runtime.agent import Agent
 from actum.runtime.answers import outcome_of, room_of, within
-from actum.runtime.begin import begin
+from actum.runtime.begin import Fresh, begin
 from actum.runtime.ledger import Ledger, OpenRun
 from actum.runtime.openings import Openings, answers_below
 from actum.runtime.output import read_journal
@@ -43,8 +43,8 @@ class Children:
     clock: Clock
     policies: Policies
 
-    async def begin(self, here: OpenRun, step: ChildStep) -> Begun:
-        """Stores the start of the child that answers this call of the run, once.
+    async def begin(self, here: OpenRun, step: ChildStep) -> tuple[Begun, Fresh | None]:
+        """Stores the start of the child that answers this call of the run, once; what `begin` gives.
 
         Raises CancellationRequested and RunNotRunning when the run may start nothing more.
         """

@@ -18,7 +18,7 @@ from actum.planning.planner import ModelUsage, PlanResult, Unfinished
 from actum.planning.policy import Terms
 from actum.records import makers
 from actum.records.kinds import HistoryCompressed, PolicyDecision, PromptRendered
-from actum.records.record import NewRecord
+from actum.records.record import NewRecord, Record, following
 from actum.records.types import RecordType
 from actum.runtime.inherit import inherit
 from actum.runtime.transcripts import Placed
@@ -67,6 +67,8 @@ class OpenRun:
     `plans`, `drafts`, `summaries` (by step) and `tries` (by call) hold what was done here and may not be stored yet: a
     write that failed is repeated, the model call or the tool before it is not. `placed_before` is what the run goes
     on from, once that was read whole, and `summary_before` its newest summary, once somebody `looked_back` for it.
+    `metadata` is the session's, as the newest plan saw it. `current` says that the journal has all that was stored
+    until this process's own last write, and that nobody has asked since.
     """
 
     run: Run
@@ -79,6 +81,8 @@ class OpenRun:
     placed_before: Placed | None = None
     summary_before: HistoryCompressed | None = None
     looked_back: bool = False
+    metadata: dict[str, str] | None = None
+    current: bool = False
 
     @property
     def ended(self) -> RunStatus | None:
@@ -89,9 +93,10 @@ class OpenRun:
 
 
 class Ledger:
-    """The journals of the runs that are open here. What is stored is always read again; only its folding is kept.
+    """The journals of the runs that are open here: what is stored is read on, and what was read is kept folded.
 
-    `stored` hears, with run and session, of each write that was made here, and of a run that is over here.
+    What this process itself has just stored, with nothing of others before it, need not be read. `stored` hears, with
+    run and session, of each write that was made here, and of a run that is over here.
     """
 
     def __init__(self, store: Store, clock: Clock, stored: Callable[[str, str | None], None]) -> None:
@@ -116,6 +121,23 @@ class Ledger:
                 if not page.more:
                     return known
 
+    async def resume(self, run_id: str) -> OpenRun:
+        """The run, read up to this process's last write where nobody has asked since then, else up to this moment.
+
+        Whatever others stored after that write is met by the next one, whose answer or conflict tells.
+        """
+        known = self._open.get(run_id)
+        if known is not None and known.current:
+            known.current = False
+            return known
+        return await self.open(run_id)
+
+    def adopt(self, run: Run, records: Sequence[NewRecord], answers: Sequence[Appended]) -> None:
+        """A run that this process has just started, with its own records in their order and the store's answers."""
+        here = OpenRun(run, Journal(run.run_id))
+        if run.run_id not in self._open and run.predecessor_run_id is None and _fold(here, records, answers):
+            self._open[run.run_id] = here
+
     def forget(self, run_id: str) -> None:
         """The run is over here."""
         known = self._open.pop(run_id, None)
@@ -125,12 +147,14 @@ class Ledger:
     async def session(self, here: OpenRun) -> tuple[SessionStatus | None, dict[str, str]]:
         """How the run's session stands, with its metadata where the store may tell it; nothing for a one-shot run."""
         session_id = here.run.session_id
+        here.metadata = {}
         if session_id is None:
-            return None, {}
+            return None, here.metadata
         if isinstance(self.store, SessionAdmin):
             session = await self.store.load_session(session_id)
-            return session.status, session.metadata
-        return await self.store.load_session_status(session_id), {}
+            here.metadata = session.metadata
+            return session.status, here.metadata
+        return await self.store.load_session_status(session_id), here.metadata
 
     def is_open(self, run_id: str) -> bool:
         """Whether the run is worked on here."""
@@ -138,7 +162,9 @@ class Ledger:
 
     async def append(self, here: OpenRun, records: Sequence[NewRecord]) -> tuple[Appended, ...]:
         """Stores ordinary records of the run."""
+        here.current = False
         answers = await self.store.append_run_records(records)
+        _fold(here, records, answers)
         self.stored(here.run.run_id, here.run.session_id)
         return answers
 
@@ -173,6 +199,37 @@ class Ledger:
             payload=payload,
             timestamp=self._clock.now(),
         )
+
+
+def _fold(here: OpenRun, records: Sequence[NewRecord], answers: Sequence[Appended]) -> bool:
+    """Reads what was just stored into the journal, if it follows at once what was read before, and nobody reads now.
+
+    A journal that has read nothing begins with the run's start, before which there is nothing of it.
+    """
+    before = here.journal.cursor
+    ids = [each.id for each in answers]
+    behind = ids if before is not None else ids[1:]
+    if here.reading.locked() or not ids or not all(each.inserted for each in answers):
+        return False
+    if behind != following(before if before is not None else ids[0], len(behind)):
+        return False
+    stored = [
+        Record(
+            id=answer.id,
+            event_key=given.event_key,
+            run_id=given.run_id,
+            agent_id=given.agent_id,
+            session_id=given.session_id,
+            turn_id=given.turn_id,
+            type=given.type,
+            payload=given.payload,
+            timestamp=given.timestamp,
+        )
+        for given, answer in zip(records, answers, strict=True)
+    ]
+    here.journal.read(stored, ids[-1])
+    here.current = True
+    return True
 
 
 def no_plan(ledger: Ledger, here: OpenRun, why: str) -> NewRecord:

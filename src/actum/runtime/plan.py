@@ -103,7 +103,8 @@ class Planning:
         records += self._questions(here, step, result)
         if result.tool_calls is not None or result.await_input:
             stop = stop_of(*await self.ledger.append(here, records))
-            here = await self.ledger.open(here.run.run_id)
+            if not here.current:
+                here = await self.ledger.open(here.run.run_id)
             planned = decided(here, step)
             if planned is None:
                 raise RunCorrupt(run_id=here.run.run_id, reason=f"plan {step} was stored and is not there")

@@ -181,7 +181,9 @@ class Runtime:
             await self.engine.take_up(name)
             return RunHandle(self, name)
         session = ask.session_id
-        if session is not None and await self.store.load_session_status(session) is SessionStatus.ENDED:
+        # Who filled in the turn's history has looked just now; whatever happened since then, the start tells.
+        looked = "history" in ask.filled
+        if session is not None and not looked and await self.store.load_session_status(session) is SessionStatus.ENDED:
             raise SessionEnded(session_id=session)
         await self.engine.accept(replace(self._request(ask, name, digest), opening=await self._superseding(ask, name)))
         return RunHandle(self, name)

@@ -54,7 +54,9 @@ class RuntimeWorld:
 
     async def begin(self, step: RunRequest) -> Begun:
         """Store the start with all that recovery needs."""
-        begun = await begin(self._store, step)
+        begun, started = await begin(self._store, step)
+        if started is not None:
+            self._ledger.adopt(*started)
         self._planning.asking.views.histories.goes_on(step.run_id, step.history)
         self._ledger.stored(step.run_id, step.session_id)
         return begun
@@ -74,7 +76,9 @@ class RuntimeWorld:
     async def begin_child(self, step: ChildStep) -> Begun:
         """Store the start of a child run with the parent's link to it, in one write."""
         here = await self._ledger.open(step.run_id)
-        begun = await self._calling.children.begin(here, step)
+        begun, started = await self._calling.children.begin(here, step)
+        if started is not None:
+            self._ledger.adopt(*started)
         self._ledger.stored(step.run_id, here.run.session_id)
         self._ledger.stored(step.child_run_id, here.run.session_id)
         return begun
@@ -89,11 +93,14 @@ class RuntimeWorld:
         return await self._adopting(
             step.run_id,
             lambda agent, here: suspend(self._ledger, here, step, policies.terms_left(agent, here)),
+            afresh=True,
         )
 
     async def finish(self, step: FinishStep) -> Finished:
         """Close every open call and store the end."""
-        return await self._adopting(step.run_id, lambda _, here: finish(self._calling.children, here, step))
+        return await self._adopting(
+            step.run_id, lambda _, here: finish(self._calling.children, here, step), afresh=True
+        )
 
     def drives(self, run: Run, options: Mapping[str, object]) -> bool:  # noqa: ARG002 - later engines look at options
         """Whether this runtime knows the run's agent."""
@@ -103,11 +110,14 @@ class RuntimeWorld:
         """The run is over here."""
         self._ledger.forget(run_id)
 
-    async def _adopting(self, run_id: str, work: Callable[[Agent, OpenRun], Awaitable[T]]) -> T:
-        """`work`, again from the journal when somebody else stored the same step first."""
+    async def _adopting(
+        self, run_id: str, work: Callable[[Agent, OpenRun], Awaitable[T]], *, afresh: bool = False
+    ) -> T:
+        """`work`, again from the journal when somebody else stored the step first; `afresh` reads it at first too."""
         refused: Exception | None = None
         for _ in range(_TRIES):
-            here = await self._ledger.open(run_id)
+            afresh = afresh or refused is not None
+            here = await (self._ledger.open(run_id) if afresh else self._ledger.resume(run_id))
             try:
                 return await work(self._agents[here.run.agent_id], here)
             except (Conflict, RunNotRunning, CancellationRequested) as error:
