@@ -14,6 +14,7 @@ from actum.lifecycle.change import Change, Keys, Scope
 from actum.storage.backend import RecordQuery, Transaction
 from actum.storage.locks import FileLock
 from actum.storage.sqlite import SQLiteBackend
+from actum.testing.script import ManualClock
 from tests.support.faults_in_sqlite import Faults
 from tests.support.programs import end_of, program
 from tests.support.rows import appended, new_record, run_row, session_row, started
@@ -199,24 +200,24 @@ class TestGroups:
 class Watch:
     """A clock that stands still, but for the time that each of the next commits takes."""
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Faults) -> None:
         self.commit_s = 0.0
+        self._faults = faults
         self._time = 0.0
-        self._asked = 0
+        self._commits = 0
 
     def now(self) -> datetime:
         raise NotImplementedError
 
     def monotonic(self) -> float:
-        # Asked before a commit, and after it.
-        self._asked += 1
-        self._time += self.commit_s if self._asked % 2 == 0 else 0.0
+        self._time += self.commit_s * (self._faults.commits - self._commits)
+        self._commits = self._faults.commits
         return self._time
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
+def watch(faults: Faults) -> Watch:
+    return Watch(faults)
 
 
 @pytest.fixture
@@ -442,13 +443,20 @@ class TestTheMachineFails:
         stranger.close()
         assert await backend.write(appending("b"), 0) == "b"
 
-    async def test_a_file_that_was_taken_away(self, backend: SQLiteBackend, path: Path) -> None:
+    @pytest.mark.parametrize("size", [0, LARGE])
+    async def test_a_file_that_was_taken_away(self, path: Path, size: int) -> None:
+        clock = ManualClock()
+        backend = await SQLiteBackend.open(path, clock=clock)
+        await backend.write(methodcaller("apply", started(session_row(), run_row())), 0)
         moved = path.with_name("elsewhere.db")
         path.rename(moved)  # noqa: ASYNC240 - one call
-        with pytest.raises(StoreUnavailable, match="moved or deleted"):
-            await backend.write(appending("a"), 0)
+        clock.advance(0.011)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match="moved or deleted"):
+                await backend.write(appending("a"), size)
         moved.rename(path)
-        assert await backend.write(appending("b"), 0) == "b"
+        assert await backend.write(appending("b"), size) == "b"
+        await backend.close()
 
     async def test_a_file_that_cannot_be_opened_is_tried_again(self, path: Path, faults: Faults) -> None:
         opened = await SQLiteBackend.open(path, connect=faults.connect)
