@@ -1,8 +1,9 @@
 """What every backend gives back for what it was given. Each test runs on both, so they cannot come to differ."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ from actum.lifecycle.change import Change, Keys, RunRow, Scope, SessionRow, Tomb
 from actum.lifecycle.commands import ScopeBehind
 from actum.lifecycle.states import RunStatus, SessionStatus, Suspension
 from actum.records.record import HistoryRef
-from actum.storage.backend import Backend, RecordQuery, RunQuery, SessionQuery, Slice, Transaction
+from actum.storage.backend import Backend, Reader, RecordQuery, RunQuery, SessionQuery, Slice, Transaction
 from actum.storage.memory import UNENDED, MemoryBackend
 from actum.storage.sqlite import SQLiteBackend
-from tests.support.rows import NOON, appended, at, new_record, run_row, session_row, started
+from tests.support.rows import NOON, appended, at, chained, new_record, run_row, session_row, started
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -136,6 +137,10 @@ class TestRows:
         assert await backend.write(work, 0) == (2, Scope("s1").record_id(2))
 
 
+def of_runs(kind: Callable[[list[str]], Iterable[str]], runs: list[str], limit: int, reader: Reader) -> Slice:
+    return reader.records(RecordQuery(scope=Scope("s1"), runs=kind(runs), limit=limit))
+
+
 class TestRecords:
     @pytest.fixture
     async def filled(self, backend: Backend) -> Backend:
@@ -213,6 +218,30 @@ class TestRecords:
             query = RecordQuery(scope=Scope("s1"), runs=iter(wanted), limit=100, backwards=backwards)
             found = (await records(filled, query)).records
             assert list(dict.fromkeys(each.run_id for each in found)) == wanted
+
+    @pytest.mark.parametrize("limit", [1, 7, 49, 50, 51, 99, 100, 150])
+    async def test_records_of_many_runs(self, backend: Backend, limit: int) -> None:
+        runs = chained(50)
+        given = [new_record(row.run.run_id, key=key) for row in runs for key in ("a", "b")]
+        await apply(backend, started(session_row(), *runs))
+        await apply(backend, appended(given))
+        names = [row.run.run_id for row in runs]
+        # A backend may read them together in the order in which they were made; any other is kept as well.
+        for wanted in (names, names[::-1], names[20:] + names[:20], [*names[:3], "nobody", *names[3:]]):
+            for kind in (list, iter):
+                found = await backend.read(partial(of_runs, kind, wanted, limit))
+                told = [(each.run_id, each.event_key) for each in found.records]
+                there = [name for name in wanted if name != "nobody"]
+                assert told == [(name, key) for name in there for key in ("a", "b")][:limit]
+                assert found.more is (limit < 100)
+
+    async def test_records_of_many_runs_end_with_their_bytes(self, backend: Backend) -> None:
+        runs = chained(50)
+        await apply(backend, started(session_row(), *runs))
+        await apply(backend, appended([new_record(row.run.run_id, payload=b'"1234567"') for row in runs]))
+        names = tuple(row.run.run_id for row in runs)
+        found = await records(backend, RecordQuery(scope=Scope("s1"), runs=names, limit=99, max_bytes=300))
+        assert (len(found.records), found.more) == (33, True)
 
     async def test_no_run_is_asked_for_before_its_turn(self, filled: Backend) -> None:
         def wanted() -> Iterator[str]:

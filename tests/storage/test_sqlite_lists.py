@@ -10,7 +10,7 @@ from actum.lifecycle.change import Scope
 from actum.storage.backend import RecordQuery, RunQuery, SessionQuery
 from actum.storage.sqlite_file import SQLiteFile
 from actum.storage.sqlite_lists import run_statements, session_statement
-from actum.storage.sqlite_reads import record_statement
+from actum.storage.sqlite_records import record_statement
 from tests.support.rows import at
 
 
@@ -116,3 +116,12 @@ def test_records(
     query = RecordQuery(scope=Scope("s1"), runs=runs, types=types, limit=9, backwards=backwards)
     statement, values = record_statement(query)
     assert_walks(plan_of(connection, statement, [1, *values]), f"SEARCH c USING INDEX {index}")
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_records_of_several_runs(connection: sqlite3.Connection, *, backwards: bool) -> None:
+    runs = ("r1", "r2", "r3")
+    query = RecordQuery(scope=Scope("s1"), runs=runs, types=TRANSCRIPT, limit=9, backwards=backwards)
+    statement, values = record_statement(query, len(runs))
+    plan = plan_of(connection, statement, [1, 2, 3, *values])
+    assert_walks(plan, "SEARCH c USING INDEX records_by_run (run=? AND position>?")

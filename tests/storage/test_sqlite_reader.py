@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from actum.base.errors import StoreUnavailable
-from actum.lifecycle.change import RunRow, Scope
-from actum.records.record import HistoryRef
+from actum.lifecycle.change import Scope
 from actum.storage.backend import Reader, RecordQuery, RunQuery, SessionQuery, Slice
 from actum.storage.sqlite import SQLiteBackend
 from actum.testing.script import ManualClock
-from tests.support.rows import appended, at, new_record, run_row, session_row, started
+from tests.support.rows import appended, chained, new_record, run_row, session_row, started
 
 ALL = RecordQuery(scope=Scope("s1"), limit=1000)
 
@@ -39,14 +38,6 @@ async def backend(tmp_path: Path, clock: ManualClock) -> AsyncIterator[SQLiteBac
 async def stored(backend: SQLiteBackend, count: int, payload: bytes = b"{}") -> None:
     records = [new_record(key=f"k{i}", payload=payload) for i in range(count)]
     await backend.write(methodcaller("apply", appended(records)), 2**20)
-
-
-def chained(count: int) -> list[RunRow]:
-    """Runs that go on one from the other."""
-    ends = [HistoryRef(run_id=f"h{i}", through=Scope("s1").record_id(i + 1)) for i in range(count)]
-    return [
-        run_row(f"h{i}", history=ends[i - 1] if i else None, started_at=at(i), end_position=i + 1) for i in range(count)
-    ]
 
 
 def walked(run_id: str, backwards: bool, reader: Reader) -> tuple[tuple[str, int], ...]:  # noqa: FBT001 - given by partial

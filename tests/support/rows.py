@@ -69,6 +69,14 @@ def run_row(
     return RunRow(run, root, "start", awaiting=awaiting)
 
 
+def chained(count: int) -> list[RunRow]:
+    """Runs that go on one from the other."""
+    ends = [HistoryRef(run_id=f"h{i}", through=Scope("s1").record_id(i + 1)) for i in range(count)]
+    return [
+        run_row(f"h{i}", history=ends[i - 1] if i else None, started_at=at(i), end_position=i + 1) for i in range(count)
+    ]
+
+
 def new_record(
     run_id: str = "r1",
     key: str = "k1",

@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 from actum.base.clock import Clock
 from actum.base.value import replace
 from actum.storage.backend import RecordQuery, Slice
+from actum.storage.sqlite_chains import Chains
 from actum.storage.sqlite_file import SQLiteFile
 from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, told
 from actum.storage.sqlite_view import SQLiteView
@@ -77,7 +78,7 @@ class Reader:
         # One of the threads shares its connection with looks; whoever holds `_turn` uses it.
         self._sharing = threading.Lock()
         self._turn = threading.Lock()
-        self._near: sqlite3.Connection | None = None
+        self._near: tuple[sqlite3.Connection, Chains] | None = None
         self._aside = 0
         self._missed = 0
 
@@ -88,7 +89,7 @@ class Reader:
         elif self._near is not None and self._turn.acquire(blocking=False):
             try:
                 if (near := self._near) is not None:
-                    answer = self._looked(near, work)
+                    answer = self._looked(*near, work)
                     self._missed = 0
                     return answer
             except TooMuch:
@@ -103,10 +104,10 @@ class Reader:
         """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""
         self._crew.stop()
 
-    def _looked(self, connection: sqlite3.Connection, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - as above
+    def _looked(self, connection: sqlite3.Connection, chains: Chains, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - as above
         begun = self._clock.monotonic()
         try:
-            return _read(connection, work, Look(connection))
+            return _read(connection, work, Look(connection, chains))
         except (sqlite3.Error, OSError) as error:
             raise told(error, self._file) from error
         finally:
@@ -118,17 +119,18 @@ class Reader:
         # Not opened as read-only: whoever closes the file last must be able to fold the log into it.
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        chains = Chains(connection)
         near = self._sharing.acquire(blocking=False)
         turn = self._turn if near else threading.Lock()
         if near:
-            self._near = connection
+            self._near = connection, chains
         job: Job | None = first
         try:
             while job is not None:
                 with turn:
                     done: Answer = (job, None, None)
                     if not job.left:
-                        done = self._worked(connection, job)
+                        done = self._worked(connection, chains, job)
                 answer([done])
                 # What was answered is not kept alive while the thread waits.
                 del done
@@ -139,9 +141,9 @@ class Reader:
                     self._near = None
                 self._sharing.release()
 
-    def _worked(self, connection: sqlite3.Connection, job: Job) -> Answer:
+    def _worked(self, connection: sqlite3.Connection, chains: Chains, job: Job) -> Answer:
         try:
-            return job, _read(connection, job.work, SQLiteView(connection)), None
+            return job, _read(connection, job.work, SQLiteView(connection, chains)), None
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
             # Cursors that its frames hold must be closed by this thread, not by whoever drops the error.
             clear_frames(error.__traceback__)

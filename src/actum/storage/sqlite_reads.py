@@ -1,27 +1,23 @@
-"""Single rows and slices of records out of SQLite."""
+"""Single rows out of SQLite."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
+from collections.abc import Iterator
 from typing import Final
 
 from actum.lifecycle.change import Found, FoundRun, RunRow, Scope, SessionRow, Tombstone, tombstone_digest
 from actum.lifecycle.states import Suspension
 from actum.records.record import Record
-from actum.storage.backend import RecordQuery, Slice
-from actum.storage.slices import Room
+from actum.storage.sqlite_chains import Chains, Names
 from actum.storage.sqlite_rows import (
     LAST_POSITION,
     RECORD_COLUMNS,
     RUN_COLUMNS,
     SESSION_COLUMNS,
-    Row,
     digest_of,
     named,
     records_in,
     run_of,
     session_of,
-    type_number,
 )
 
 _RUN: Final = (
@@ -38,17 +34,6 @@ _SESSION: Final = (
 _SCOPE_OF_SESSION: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE session_id = ?"  # noqa: S608 - as above
 _SCOPE_OF_ROOT: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE root_run_id = ?"  # noqa: S608 - as above
 _RECORD: Final = f"SELECT {RECORD_COLUMNS} FROM records AS c WHERE c.run = ? AND c.event_key = ?"  # noqa: S608 - as above
-_CHAIN: Final = """
-WITH RECURSIVE chain (run_id, earlier, ends, run, scope, agent_id) AS (
-    SELECT run_id, history_run_id, end_position, run, scope, agent_id FROM runs WHERE run_id = ?
-    UNION ALL
-    SELECT r.run_id, r.history_run_id, r.end_position, r.run, r.scope, r.agent_id
-    FROM chain CROSS JOIN runs AS r WHERE r.run_id = chain.earlier
-        -- A history ended before its follower did. On a damaged file this ends what would go round in a circle.
-        AND r.end_position < ifnull(chain.ends, 9223372036854775807)
-)
-SELECT run_id, ifnull(ends, 9223372036854775807), run, scope, agent_id FROM chain
-"""
 
 
 class SQLiteFacts:
@@ -57,19 +42,20 @@ class SQLiteFacts:
     Who keeps this object longer than one state of the rows lasts must say what has changed meanwhile.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, chains: Chains) -> None:
         self._connection = connection
+        self._chains = chains
         self._runs: dict[str, RunRow] = {}
         self._numbers: dict[str, tuple[int, int]] = {}
         self._sessions: dict[str, SessionRow] = {}
         self._positions: dict[Scope, int] = {}
-        # A run's integer, its scope's, and its agent: what its records need besides their rows.
-        self._names: dict[str, tuple[int, int, str]] = {}
+        self._names: dict[str, Names] = {}
 
     def forget(self) -> None:
         """The rows may have changed: nothing is known any more."""
         for known in (self._runs, self._numbers, self._sessions, self._positions, self._names):
             known.clear()
+        self._chains.forget()
 
     def number(self, run_id: str, run: int, scope: int) -> None:
         """The run was written, and these are its integers."""
@@ -140,7 +126,7 @@ class SQLiteFacts:
         digest = digest_of(run.session_id, found.root_run_id)
         return records_in((row,), (named(run_id, run.agent_id, run.session_id),), digest)[0]
 
-    def names(self, run_id: str) -> tuple[int, int, str] | None:
+    def names(self, run_id: str) -> Names | None:
         """The integers of a run and of its scope, and its agent; None for a run that is not there."""
         known = self._names.get(run_id)
         if known is None:
@@ -150,12 +136,9 @@ class SQLiteFacts:
         return known
 
     def chain(self, run_id: str) -> Iterator[tuple[str, int]]:
-        """The run and the runs of its history chain, newest first, with the positions of their end records.
-
-        It is walked row by row, as it is read: a recursion gives its rows in the order in which it finds them.
-        """
-        for name, ends, run, scope, agent_id in self._connection.execute(_CHAIN, (run_id,)):
-            self._names[name] = run, scope, agent_id
+        """The run and the runs of its history chain, newest first, with the positions of their end records."""
+        for name, _, ends, names in self._chains.walk(run_id):
+            self._names[name] = names
             yield name, ends
 
     def suspension(self, run_id: str) -> Suspension | None:
@@ -204,64 +187,3 @@ def scope_row(connection: sqlite3.Connection, scope: Scope) -> tuple[int, int] |
         (scope.session_id if scope.session_id is not None else scope.root_run_id,),
     ).fetchone()
     return row
-
-
-def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: RecordQuery) -> Slice:
-    """A slice of one scope's records; empty for a scope that is not there."""
-    where = scope_row(connection, query.scope)
-    if where is None:
-        return Slice((), more=False, last=0)
-    scope, last = where
-    room = Room(query)
-    statement, values = record_statement(query)
-    session_id = query.scope.session_id
-    digest = digest_of(session_id, query.scope.root_run_id)
-    if query.runs is None:
-        rows = room.take(connection.execute(statement, (scope, *values)))
-        runs = _named(connection, rows, session_id)
-        records = records_in([row[:-1] for row in rows], [runs[row[-1]] for row in rows], digest)
-        return Slice(tuple(records), more=room.full, last=last)
-    rows, names = [], list[Iterable[Record]]()
-    for run_id in query.runs:
-        known = facts.names(run_id)
-        if known is not None and known[1] == scope:
-            theirs = room.take(connection.execute(statement, (known[0], *values)))
-            rows += theirs
-            names.append(repeat(named(run_id, known[2], session_id), len(theirs)))
-        if room.full:
-            break
-    records = records_in(rows, chain.from_iterable(names), digest)
-    return Slice(tuple(records), more=room.full, last=last)
-
-
-def _named(connection: sqlite3.Connection, rows: Sequence[Row], session_id: str | None) -> dict[int, Record]:
-    """The names of the runs whose integers stand last in these rows."""
-    names: dict[int, Record] = {}
-    for run in {row[-1] for row in rows}:
-        for run_id, agent_id in connection.execute("SELECT run_id, agent_id FROM runs WHERE run = ?", (run,)):
-            names[run] = named(run_id, agent_id, session_id)
-    return names
-
-
-def record_statement(query: RecordQuery) -> tuple[str, list[int | str]]:
-    """The statement for a slice and its values but the first: a run's integer when runs are named, else the scope's."""
-    values: list[int | str] = [query.after]
-    terms = ["c.position > ?"]
-    if query.before is not None:
-        terms.append("c.position < ?")
-        values.append(query.before)
-    if query.types is not None:
-        numbers = [type_number(name) for name in dict.fromkeys(query.types)]
-        terms.append(f"c.type IN ({', '.join('?' * len(numbers))})")
-        values.extend(numbers)
-    values.append(query.limit + 1)
-    wanted = f"{' AND '.join(terms)} ORDER BY c.position {'DESC' if query.backwards else 'ASC'} LIMIT ?"
-    if query.runs is None:
-        return (
-            # On a damaged file a run's row may be missing: its records are passed over, and `verify` finds the gap.
-            f"SELECT {RECORD_COLUMNS}, r.run FROM records AS c INDEXED BY records_by_position "  # noqa: S608 - every part is written here
-            f"CROSS JOIN runs AS r ON r.run = c.run WHERE c.scope = ? AND {wanted}"
-        ), values
-    return (
-        f"SELECT {RECORD_COLUMNS} FROM records AS c INDEXED BY records_by_run WHERE c.run = ? AND {wanted}"  # noqa: S608 - as above
-    ), values

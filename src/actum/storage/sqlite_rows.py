@@ -160,7 +160,7 @@ def named(run_id: str, agent_id: str, session_id: str | None) -> Record:
 
 
 def records_in(rows: Sequence[Row], names: Iterable[Record], digest: str) -> list[Record]:
-    """Rows of RECORD_COLUMNS as values, each with the names of its run (`named`).
+    """Rows that begin with RECORD_COLUMNS as values, each with the names of its run (`named`).
 
     There may be a thousand rows: a value that takes over its run's names is made in a third of the time of a new one.
     """
@@ -168,14 +168,14 @@ def records_in(rows: Sequence[Row], names: Iterable[Record], digest: str) -> lis
     return [
         replace(
             run,
-            id=f"{digest}-{position}",
-            event_key=event_key,
-            turn_id=turn_id,
-            type=_TYPE_NAMES[kind],
-            payload=payload,
+            id=f"{digest}-{row[1]}",
+            event_key=row[5],
+            turn_id=row[3],
+            type=_TYPE_NAMES[row[2]],
+            payload=row[0],
             timestamp=timestamp,
         )
-        for (payload, position, kind, turn_id, _, event_key), timestamp, run in zip(rows, times, names, strict=True)
+        for row, timestamp, run in zip(rows, times, names, strict=True)
     ]
 
 

@@ -7,8 +7,10 @@ from actum.lifecycle.change import Change, Keys, RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.storage.backend import RecordQuery, RunQuery, SessionQuery, Slice
 from actum.storage.look import look
+from actum.storage.sqlite_chains import Chains
 from actum.storage.sqlite_lists import behind_of, counts_of, runs_of, sessions_of
-from actum.storage.sqlite_reads import SQLiteFacts, records_of
+from actum.storage.sqlite_reads import SQLiteFacts
+from actum.storage.sqlite_records import records_of
 from actum.storage.sqlite_writes import SQLiteWrites
 
 
@@ -21,9 +23,9 @@ class SQLiteView:
 
     __slots__ = ("_appended", "_connection", "_facts", "_set", "_writes", "erased", "savepoints", "wrote")
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, chains: Chains | None = None) -> None:
         self._connection = connection
-        self._facts = SQLiteFacts(connection)
+        self._facts = SQLiteFacts(connection, chains or Chains(connection))
         self._writes = SQLiteWrites(connection, self._facts)
         self._set = False
         self._appended = False
