@@ -7,6 +7,7 @@ import pytest
 from actum.base.errors import ContinuationRefused, InvalidValue, SessionBusy, UnknownItem
 from actum.lifecycle.states import RunStatus
 from actum.messages.message import user
+from actum.records.kinds import ToolCallScheduled
 from actum.records.record import Follows, HistoryRef
 from actum.records.types import RecordType
 from actum.storage.contract import OwnedStore
@@ -71,6 +72,21 @@ async def test_a_new_turn_supersedes_the_suspended_one(store: OwnedStore) -> Non
     assert (log.run.chain_id, (await store.load_run(RUN)).successor_run_id) == ("next", "next")
     assert cast.ran == {"quick": 1}
     await chain_of(store, RUN)
+    await chain_of(store, "next")
+
+
+async def test_a_superseding_turn_may_use_the_id_of_a_call_that_it_closed(store: OwnedStore) -> None:
+    cast = Cast(onward(uses("1=quick", "2=careful"), "never", uses("1=quick", "2=quick"), "done"))
+    cast.returns("quick", 1).returns("careful", confirm=True)
+    async with playing(store, cast) as worker:
+        await first_turn(worker)
+        history = HistoryRef(run_id=RUN, through=(await store.load_run(RUN)).end_record_id or "")
+        follows = Follows(run_id=RUN, supersede=True)
+        out = await worker.client.run(SESSION, [user("again")], run_id="next", follows=follows, history=history)
+    assert (out.status, out.text) == (RunStatus.COMPLETED, "done")
+    scheduled = (await log_of(store, "next")).payloads(RecordType.TOOL_CALL_SCHEDULED)
+    names = [(each.tool_call_id, each.model_tool_call_id) for each in scheduled if isinstance(each, ToolCallScheduled)]
+    assert names == [("1", None), ("2#2", "2")]
     await chain_of(store, "next")
 
 

@@ -65,7 +65,8 @@ class Plan:
 class Journal:
     """A run's own facts. `messages` are those that the run added; what it goes on from is not among them.
 
-    `placed` tells of each record that seeded or added messages its id and how many those were.
+    `placed` tells of each record that seeded or added messages its id and how many those were. `foreign` are the calls
+    of the run before it that this log answers without having inherited them: their keys are taken.
     """
 
     run_id: str
@@ -78,6 +79,7 @@ class Journal:
     placed: list[tuple[str, int]] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
+    foreign: set[str] = field(default_factory=set)
     children: dict[str, kinds.ChildRunLinked] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
     inherited: Group | None = None
@@ -250,6 +252,7 @@ class Journal:
     def _call(self, call_id: str) -> Call:
         call = self.calls.get(call_id)
         if call is None and self._foreign():
+            self.foreign.add(call_id)
             return Call(call_id, ToolUsePart(id=call_id, name=call_id, input_text=call_id))
         if call is None:
             raise RunCorrupt(run_id=self.run_id, reason=f"a record names the unknown call {call_id!r}")
@@ -277,7 +280,7 @@ def call_ids(journal: Journal, message: Message) -> tuple[str, ...]:
     Models are free to use an id again in a later answer, and to choose one that names no record; a run's calls are told
     apart by these.
     """
-    taken = set(journal.calls)
+    taken = {*journal.calls, *journal.foreign}
     chosen = []
     for part in message.tool_uses:
         given = part.id if _usable(part.id) else "call"
