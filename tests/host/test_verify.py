@@ -18,10 +18,13 @@ from actum.records.record import Follows
 from actum.runtime.agent import Agent
 from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore
+from actum.storage.memory import MemoryBackend
 from actum.storage.opening import open_store
 from actum.testing import samples
 from actum.testing.script import ScriptedPlanner
 from actum.tools.define import tool
+from tests.support.chains import first_turn
+from tests.support.scenario import RUN, SESSION, Cast, begun, onward, playing, uses
 
 
 @tool
@@ -178,6 +181,19 @@ async def test_a_store_in_memory_is_verified_by_the_same_reads() -> None:
         report = await verify(kept)
     assert report.damages == ()
     assert report.runs == 12
+
+
+async def test_calls_that_were_renamed_are_found_behind_a_turn_that_superseded_them() -> None:
+    store = await begun(MemoryBackend())
+    cast = Cast(onward(uses("1=look"), uses("1=pay"), "never", uses("2=pay"), "paid"))
+    async with playing(store, cast.returns("look").returns("pay", confirm=True)) as worker:
+        await first_turn(worker)
+        follows, history = Follows(run_id=RUN, supersede=True), samples.through(await store.load_run(RUN))
+        await worker.client.run(SESSION, [user("no")], run_id="next", follows=follows, history=history)
+        (item,) = await worker.runtime.pending(SESSION)
+        out = await worker.runtime.continue_run("next", {item.item_id: True}, by="ada")
+    assert out.text == "paid"
+    assert (await verify(store)).damages == ()
 
 
 async def test_verifying_writes_nothing(store: OwnedStore, tamper: Tamper) -> None:

@@ -43,8 +43,7 @@ async def standing(store: Store, run: Run, digest: str, say: Say) -> Standing | 
         return None
     chain = [before]
     proof = await _folded(store, chain, digest)
-    # A tail that begins with somebody else's message is whole; else it goes on in the history of the history.
-    while proof is not None and not (proof.tail and proof.tail[0].role is not Role.ASSISTANT):
+    while proof is not None and not _whole(proof):
         earlier = await _earlier(store, chain[0], digest)
         if earlier is None:
             break
@@ -53,6 +52,15 @@ async def standing(store: Store, run: Run, digest: str, say: Say) -> Standing | 
     if proof is None:
         return None  # the damage is named at the run that has it
     return Standing(proof.tail, proof.calls if before.status is RunStatus.SUSPENDED else Calls())
+
+
+def _whole(proof: TranscriptProof) -> bool:
+    """Whether no older run is needed: a tail that begins with an assistant's message goes on before it.
+
+    So does a group that was answered here under the names of calls that were scheduled before.
+    """
+    known = set(proof.calls.received) <= set(proof.calls.scheduled.values())
+    return known and bool(proof.tail) and proof.tail[0].role is not Role.ASSISTANT
 
 
 async def _lawful(store: Store, run: Run, history: HistoryRef, digest: str, say: Say) -> Run | None:
