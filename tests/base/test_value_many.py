@@ -12,7 +12,7 @@ from actum.base.errors import InvalidValue
 from actum.base.limits import JSON_DEPTH
 from actum.base.value import conform, dump, instants, load, load_all
 from actum.messages.message import Message, user
-from actum.records.kinds import RunStarted
+from actum.records.kinds import MessagesAppended, RunStarted
 from tests.support.strategies import messages
 
 
@@ -68,6 +68,16 @@ class TestLoadingMany:
         with pytest.raises(InvalidValue) as together:
             load_all(Message, spelled)
         assert together.value.fields() == alone.value.fields()
+
+    @pytest.mark.parametrize("among", [0, 70, 99])
+    def test_a_field_that_few_have_is_looked_at_where_it_stands(self, among: int) -> None:
+        spelled = [dump(MessagesAppended(messages=(user("a"),)))] * 100
+        spelled[among] = dump(MessagesAppended(messages=(user("a"),), response_id="r"))
+        ids = [each.response_id for each in load_all(MessagesAppended, spelled)]
+        assert (ids[among], ids.count(None)) == ("r", 99)
+        spelled[among] = spelled[among].replace(b'"r"', b'""')
+        with pytest.raises(InvalidValue, match="response_id"):
+            load_all(MessagesAppended, spelled)
 
     def test_the_first_that_does_not_fit_is_told(self) -> None:
         with pytest.raises(InvalidValue) as told:

@@ -49,6 +49,18 @@ def conform(value: Any, path: str, *, decoded: bool = False) -> Any:  # noqa: AN
     return msgspec.structs.replace(value, **changed) if changed else value
 
 
+def conform_all(values: list[Any]) -> list[Any]:
+    """What `conform` gives for each of these, which were decoded as one type and are at least one.
+
+    Most fields that are looked at need not be there, and are not: then their plans have nothing to say.
+    """
+    kind: type[msgspec.Struct] = type(values[0])
+    for name, _ in _fields_to_look_at(kind):
+        if [*map(operator.attrgetter(name), values)].count(None) < len(values):
+            return [conform(value, "", decoded=True) for value in values]
+    return values
+
+
 @functools.cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, Plan], ...]:
     return _planned(kind, decoded=False)

@@ -260,7 +260,7 @@ def _together(kind: type[V], spelled: Sequence[bytes]) -> list[V] | None:
         _encode_into(value, again)
         if again != data:
             return None
-    return [plans.conform(value, "", decoded=True) for value in values]
+    return plans.conform_all(values)
 
 
 def _read(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - see _decoder
