@@ -82,6 +82,15 @@ async def test_the_newest_turns_are_those_of_the_whole(
     assert await shown(policy, await read_by(histories, history, turns)) == await shown(policy, whole)
 
 
+async def test_what_leads_may_stand_in_several_records(store: OwnedStore) -> None:
+    run = (await store.start_root_run(samples.root("by-hand", SESSION))).run
+    leads = [samples.said(run, f"lead-{n}", *([system(f"rule {n}")] if n else [])) for n in range(4)]
+    talk = [samples.said(run, f"talk-{n}", f"question {n}") for n in range(5)]
+    run = (await store.record_run_terminal(samples.completed(run, records=(*leads, *talk)))).run
+    read = await read_by(Histories(store), samples.through(run), 1)
+    assert [message.text for message in read] == ["rule 1", "rule 2", "rule 3", "question 4"]
+
+
 async def test_only_as_much_is_read_as_is_shown(store: OwnedStore) -> None:
     history = await _conversation(store, system("Be brief."))
     assert len(await read_by(Histories(store), history, 1)) < len(await read_by(Histories(store), history, None))
@@ -174,8 +183,8 @@ async def test_what_is_kept_of_one_turn_becomes_what_the_next_one_is_shown(
         histories.goes_on(run.run_id, run.history)
         counting.given = 0
         read = await read_by(histories, history, turns)
-        # A turn is four messages; what leads the conversation may be looked up once.
-        assert n == 0 or counting.given <= 4 + 1
+        # A turn is four messages; what leads the conversation may be looked up once, in its first two records.
+        assert n == 0 or counting.given <= 4 + 2
         whole = await build_messages_from_run_log(counting, run.run_id)
         if turns is None:
             assert read == whole

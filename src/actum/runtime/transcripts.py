@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from actum.base.checks import refuse
 from actum.base.limits import PAGE_ITEMS
 from actum.messages.message import Message, Role
-from actum.records.kinds import HistoryCompressed, messages_of, payload_of
+from actum.records.kinds import HistoryCompressed, messages_in, messages_of, payload_of
 from actum.records.record import HistoryRef
 from actum.records.types import RecordType
 from actum.storage.contract import Store
@@ -203,10 +203,21 @@ class Histories:
             # What leads one run leads all that go on from it.
             known = self._leading.get(before.run_id)
         if known is None:
-            page = await self._store.read_transcript(run_id, limit=1)
-            known = leading(messages_of(page.items[0])) if page.items else ()
+            known = await self._lead_of(run_id)
         self._remember(run_id, known)
         return known
+
+    async def _lead_of(self, run_id: str) -> tuple[Message, ...]:
+        """Read from the beginning: nearly always all of it stands in the first two records."""
+        found: list[Message] = []
+        cursor: str | None = None
+        while True:
+            page = await self._store.read_transcript(run_id, cursor=cursor, limit=2)
+            found += messages_in(page.items)
+            lead = leading(found)
+            if len(lead) < len(found) or not page.more:
+                return lead
+            cursor = page.cursor
 
     def _remember(self, run_id: str, messages: tuple[Message, ...]) -> None:
         while len(self._leading) >= _REMEMBERED:
