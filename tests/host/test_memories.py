@@ -1,12 +1,23 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from actum.base.errors import InvalidValue, RunBusy, SessionActive, SessionNotFound, SessionPurged, StoreUnavailable
+from actum.base.clock import now
+from actum.base.errors import (
+    InvalidValue,
+    RunBusy,
+    RunPurged,
+    SessionActive,
+    SessionNotFound,
+    SessionPurged,
+    StoreUnavailable,
+)
 from actum.base.limits import PAGE_ITEMS
 from actum.host.host import Host
+from actum.lifecycle.states import Run, SessionStatus
 from actum.memory.entries import MemoryEntry, MemoryScope
 from actum.memory.inmemory_events import InMemoryMemoryStore
 from actum.memory.opening import Memory, open_memory
@@ -14,8 +25,11 @@ from actum.memory.search import HashEmbedder
 from actum.memory.toolset import memory_tools
 from actum.messages.parts import tool_use
 from actum.planning.planner import PlanInput
+from actum.records.record import Page, Record
 from actum.runtime.agent import Agent
 from actum.storage.contract import OwnedStore
+from actum.storage.local import LocalStore
+from actum.storage.memory import MemoryBackend
 from actum.storage.opening import open_store
 from actum.testing import samples
 from actum.testing.script import ScriptedModel, ScriptedPlanner
@@ -302,6 +316,36 @@ async def test_a_memory_that_is_away_is_asked_again_and_stops_nobody(store: Owne
 async def end_and_keep(host: Host, session_id: str) -> None:
     await host.end_session(session_id)
     await host.purge_session(session_id, memory="keep")
+
+
+class PurgedMeanwhile(LocalStore):
+    """A store whose scopes another host purges between two reads of this one, once they are over."""
+
+    async def list_runs(self, session_id: str, **how: Any) -> Page[Run]:
+        if await self.load_session_status(session_id) is SessionStatus.ENDED:
+            await self.purge_session(session_id)
+        return await super().list_runs(session_id, **how)
+
+    async def list_scope_records(self, root_run_id: str, **how: Any) -> Page[Record]:
+        await self.purge_one_shot(root_run_id)
+        return await super().list_scope_records(root_run_id, **how)
+
+
+async def test_a_purge_that_another_one_overtakes_is_a_success() -> None:
+    async with (
+        open_memory("memory:") as memory,
+        Host.open(PurgedMeanwhile(MemoryBackend()), agents=[answering("a", "b")], memory=memory) as host,
+    ):
+        await host.create_session("s")
+        await host.store_memory(MemoryEntry.for_session("s", key="k", value="a secret value"))
+        await host.run("helper", "1", session_id="s")
+        alone = await host.run("helper", "2")
+        await host.store.end_session("s", now())
+        await host.purge_session("s")
+        assert await memory.entries.get(MemoryScope.SESSION, "s", "k") is None
+        await host.purge_one_shot(alone.run_id)
+        with pytest.raises(RunPurged):
+            await host.store.load_run(alone.run_id)
 
 
 async def test_a_purge_wins_over_deliveries_of_two_hosts(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Nothing goes where the purge would be refused: what is judged here is final, for
 does a tree whose runs have all ended.
 """
 
+from contextlib import suppress
 from typing import get_args
 
 from actum.base.checks import refuse
@@ -58,27 +59,23 @@ async def _bring_up(here: Opened, *, session_id: str | None = None, root_run_id:
 
 
 async def _forget_session(store: OwnedStore, memory: Memory, session_id: str) -> None:
-    try:
+    # Whose a purged session was is known no more; without tenants it was nobody's.
+    tenant = None
+    # Purged before, perhaps with its memory kept; or by another purge at this very moment.
+    with suppress(SessionPurged):
         session = await store.load_session(session_id)
-    except SessionPurged:
-        # Purged before, perhaps with its memory kept. Whose it was is known no more; without tenants it was nobody's.
-        tenant = None
-    else:
+        tenant = session.tenant
         running = (await store.list_runs(session_id, statuses=[RunStatus.RUNNING], limit=1)).items
         may_purge(session, running[0].run_id if running else None)
-        tenant = session.tenant
     await memory.events.forget(session_id, tenant=tenant)
     await memory.entries.forget(session_id, tenant=tenant)
 
 
 async def _forget_one_shot(store: OwnedStore, memory: Memory, run_id: str) -> None:
-    try:
-        root = await store.load_run(run_id)
-    except RunPurged:
-        tenant = None
-    else:
+    tenant = None
+    with suppress(RunPurged):
+        tenant = (await store.load_run(run_id)).tenant
         may_purge_tree(await _running(store, run_id))
-        tenant = root.tenant
     await memory.events.forget_one_shot(run_id, tenant=tenant)
 
 
