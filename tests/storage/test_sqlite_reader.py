@@ -70,6 +70,16 @@ async def test_a_short_read_is_made_where_it_is_asked_for(backend: SQLiteBackend
     assert await here(backend)
 
 
+async def test_who_only_reads_lets_the_loop_turn_now_and_then(backend: SQLiteBackend) -> None:
+    turned = asyncio.Event()
+    asyncio.get_running_loop().call_soon(turned.set)
+    read = 0
+    while not turned.is_set():
+        assert await here(backend)
+        read += 1
+    assert 16 <= read <= 32
+
+
 async def test_what_is_stored_is_seen_by_the_next_short_read(backend: SQLiteBackend) -> None:
     await stored(backend, 3)
     found = await backend.read(methodcaller("records", ALL))

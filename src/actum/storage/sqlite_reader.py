@@ -16,7 +16,7 @@ from actum.base.value import replace
 from actum.storage.backend import RecordQuery, Slice
 from actum.storage.sqlite_chains import Chains
 from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, told
+from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, next_round, told
 from actum.storage.sqlite_view import SQLiteView
 
 _THREADS: Final = 2
@@ -28,6 +28,8 @@ _SLOW_S: Final = 0.002
 _ASIDE: Final = 200
 # Looks that find too much follow each other: whoever pages on reads much again. After so many, 31 reads go without one.
 _MISSES: Final = 5
+# So many looks in a row; then the loop turns to its other tasks, for whoever only reads would hold them all up.
+_IN_A_ROW: Final = 31
 # Pages of the file that a reading connection keeps, in KiB. A long read uses each page once; keeping more of them costs
 # it a tenth of its time, and the system has the file in memory anyway.
 _CACHE_KIB: Final = 2048
@@ -81,9 +83,13 @@ class Reader:
         self._near: tuple[sqlite3.Connection, Chains] | None = None
         self._aside = 0
         self._missed = 0
+        self._in_a_row = 0
 
     async def ask(self, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work`, which may be begun twice. Raises what it raises, or an error of the contract."""
+        if self._in_a_row >= _IN_A_ROW:
+            self._in_a_row = 0
+            await next_round()
         if self._aside:
             self._aside -= 1
         elif self._near is not None and self._turn.acquire(blocking=False):
@@ -91,6 +97,7 @@ class Reader:
                 if (near := self._near) is not None:
                     answer = self._looked(*near, work)
                     self._missed = 0
+                    self._in_a_row += 1
                     return answer
             except TooMuch:
                 # A thread reads all of it, from the beginning.

@@ -4,7 +4,8 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -104,6 +105,12 @@ class Crew:
         with self._guard:
             self._unanswered -= len(answers)
         _deliver(answers)
+
+
+@types.coroutine
+def next_round() -> Generator[None, None, None]:
+    """Lets the event loop turn to its other tasks once."""
+    yield
 
 
 def settle(answers: list[Answer]) -> None:

@@ -11,9 +11,8 @@ import asyncio
 import queue
 import sqlite3
 import threading
-import types
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -22,7 +21,7 @@ from actum.base.errors import StoreUnavailable
 from actum.base.limits import GROUP_BYTES, GROUP_COMMANDS
 from actum.storage.sqlite_commits import Commits
 from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, settle
+from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, next_round, settle
 
 # What a loop's own thread may write in one go: a few milliseconds of work.
 _AT_ONCE_COMMANDS: Final = 64
@@ -33,11 +32,6 @@ _IN_A_ROW: Final = 7
 _UNFOLDED_BYTES: Final = 4 * 1024 * 1024
 # A commit writes whole pages: its rows, and the leaves of three indexes.
 _COMMIT_BYTES: Final = 4 * 4096
-
-
-@types.coroutine
-def _next_round() -> Generator[None, None, None]:
-    yield
 
 
 def _nobody() -> None:
@@ -98,7 +92,7 @@ class Writer:
         """Comes back in the next round of the event loop, when others may have joined the group."""
         self._gathered[loop] = group
         try:
-            await _next_round()
+            await next_round()
         except BaseException:
             # The leader was canceled, or its loop is over: whoever has joined goes on without it.
             del self._gathered[loop], group[0]
