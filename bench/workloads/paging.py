@@ -50,9 +50,11 @@ async def _measured(folder: str | None, count: int, repeats: int) -> dict[str, f
                     page = await store.list_run_records("run", cursor=cursor, limit=1000)
                     seen += len(page.items)
                     early = early or (rss_mb() if seen >= count // 10 else 0.0)
-                    if not page.more:
+                    more, cursor = page.more, page.cursor
+                    # As the plain side does: what was read makes room for what comes.
+                    del page
+                    if not more:
                         break
-                    cursor = page.cursor
                 ours.append(computed() - begun)
                 assert seen == count + 1, seen
                 grown = max(grown, rss_mb() - early)

@@ -17,7 +17,7 @@ from actum.storage.sqlite import SQLiteBackend
 from actum.testing.script import ManualClock
 from tests.support.rows import appended, chained, new_record, run_row, session_row, started
 
-ALL = RecordQuery(scope=Scope("s1"), limit=1000)
+ALL = RecordQuery(scope=Scope("s1"), limit=5000)
 
 
 @pytest.fixture
@@ -80,13 +80,21 @@ async def test_who_only_reads_lets_the_loop_turn_now_and_then(backend: SQLiteBac
     assert 16 <= read <= 32
 
 
+async def test_a_long_look_lets_the_loop_turn_before_the_next_one(backend: SQLiteBackend, clock: ManualClock) -> None:
+    turned = asyncio.Event()
+    await backend.read(lambda _: clock.advance(0.001))
+    asyncio.get_running_loop().call_soon(turned.set)
+    assert await here(backend)
+    assert turned.is_set()
+
+
 async def test_what_is_stored_is_seen_by_the_next_short_read(backend: SQLiteBackend) -> None:
     await stored(backend, 3)
     found = await backend.read(methodcaller("records", ALL))
     assert [record.event_key for record in found.records] == ["k0", "k1", "k2"]
 
 
-@pytest.mark.parametrize("count, payload", [(33, b"{}"), (4, b'"%s"' % (b"x" * 50_000))])
+@pytest.mark.parametrize("count, payload", [(1001, b"{}"), (4, b'"%s"' % (b"x" * 300_000))])
 async def test_a_long_slice_is_read_whole_by_another_thread(backend: SQLiteBackend, count: int, payload: bytes) -> None:
     await stored(backend, count, payload)
     asked = Asked()
@@ -97,8 +105,8 @@ async def test_a_long_slice_is_read_whole_by_another_thread(backend: SQLiteBacke
 
 
 async def test_a_full_page_that_is_short_is_read_where_it_is_asked_for(backend: SQLiteBackend) -> None:
-    await stored(backend, 40)
-    for limit in (1, 32):
+    await stored(backend, 1100)
+    for limit in (1, 32, 1000):
         asked = Asked(methodcaller("records", RecordQuery(scope=Scope("s1"), limit=limit)))
         found = await backend.read(asked)
         assert isinstance(found, Slice)
@@ -106,7 +114,7 @@ async def test_a_full_page_that_is_short_is_read_where_it_is_asked_for(backend: 
 
 
 async def test_whoever_pages_through_much_is_spared_most_looks(backend: SQLiteBackend) -> None:
-    await stored(backend, 33)
+    await stored(backend, 1001)
     begun = []
     for _ in range(100):
         asked = Asked()
@@ -122,8 +130,8 @@ async def test_whoever_pages_through_much_is_spared_most_looks(backend: SQLiteBa
 
 
 async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteBackend) -> None:
-    await backend.write(methodcaller("apply", started(session_row(), *chained(40))), 2**20)
-    for name, is_here in (("h5", True), ("h39", False)):
+    await backend.write(methodcaller("apply", started(session_row(), *chained(1040))), 2**20)
+    for name, is_here in (("h5", True), ("h1039", False)):
         for backwards in (False, True):
             asked = Asked(partial(walked, name, backwards))
             chain = await backend.read(asked)
@@ -133,9 +141,9 @@ async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteB
 
 
 async def test_the_newest_of_a_long_history_are_found_where_they_are_asked_for(backend: SQLiteBackend) -> None:
-    await backend.write(methodcaller("apply", started(session_row(), *chained(40))), 2**20)
-    asked = Asked(lambda reader: next(iter(reader.chain("h39", backwards=True))))
-    assert await backend.read(asked) == ("h39", 40)
+    await backend.write(methodcaller("apply", started(session_row(), *chained(1040))), 2**20)
+    asked = Asked(lambda reader: next(iter(reader.chain("h1039", backwards=True))))
+    assert await backend.read(asked) == ("h1039", 1040)
     assert asked.here
 
 
@@ -160,7 +168,7 @@ async def test_lists_that_filter_are_made_by_another_thread(
 async def test_a_disk_that_keeps_a_read_waiting_sends_the_next_ones_away(
     backend: SQLiteBackend, clock: ManualClock
 ) -> None:
-    await backend.read(lambda _: clock.advance(0.003))
+    await backend.read(lambda _: clock.advance(0.006))
     away = [await here(backend) for _ in range(200)]
     assert not any(away)
     assert await here(backend)

@@ -15,24 +15,29 @@ from actum.transcript.turns import begins_turn, leading
 from actum.transcript.validate import scan
 
 _BACKWARDS = 100
+# Half of the largest page: what was fetched is then still warm when it is decoded.
+_BUILT_FROM = 500
 _REMEMBERED = 4096
 # Payload bytes of whole transcripts that are kept decoded; one larger than that is read anew each time.
 _KEPT_BYTES = 8 * 1024 * 1024
 
 
-async def build_messages_from_run_log(store: Store, run_id: str, *, page_size: int = PAGE_ITEMS) -> tuple[Message, ...]:
+async def build_messages_from_run_log(
+    store: Store, run_id: str, *, page_size: int = _BUILT_FROM
+) -> tuple[Message, ...]:
     """The transcript of a run with its history, rebuilt from records. The size of a page never changes the answer.
 
     Raises RunNotFound, RunPurged, and DurableDataError for a record that cannot be read.
     """
     replay = Replay(chain=True)
-    cursor: str | None = None
-    while True:
+    cursor, more = None, True
+    while more:
         page = await store.read_transcript(run_id, cursor=cursor, limit=page_size)
         replay.read(page.items)
-        if not page.more:
-            return replay.messages
-        cursor = page.cursor
+        cursor, more = page.cursor, page.more
+        # The next page takes the room of this one, and finds it warm.
+        del page
+    return replay.messages
 
 
 @dataclass

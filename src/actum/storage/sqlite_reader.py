@@ -1,8 +1,8 @@
 """How a read comes to its rows: at once on the thread that asks, or by one of the threads that may take long.
 
 Most reads are a row or a few: they take less time than the way to another thread and back. So an event loop's own
-thread looks first, at a few records and no more. Whatever turns out to be long, or finds the connection taken, goes to
-a reading thread; so does everything for a while after the disk has kept a look waiting.
+thread looks first, at no more than a page of common records. Whatever turns out to be longer, or finds the connection
+taken, goes to a reading thread; so does everything for a while after the disk has kept a look waiting.
 """
 
 import sqlite3
@@ -12,6 +12,7 @@ from traceback import clear_frames
 from typing import Any, Final, NoReturn
 
 from actum.base.clock import Clock
+from actum.base.limits import MIB, PAGE_ITEMS
 from actum.base.value import replace
 from actum.storage.backend import RecordQuery, Slice
 from actum.storage.sqlite_chains import Chains
@@ -20,16 +21,19 @@ from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, ne
 from actum.storage.sqlite_view import SQLiteView
 
 _THREADS: Final = 2
-# What a look on a loop's own thread may find: a fraction of a millisecond of work.
-_LOOK_ROWS: Final = 32
-_LOOK_BYTES: Final = 128 * 1024
+# What a look on a loop's own thread may find: one to two milliseconds of work, less than its caller has with it then.
+# In another thread the same work takes longer, and the interpreter's lock holds the loop up all the same.
+_LOOK_ROWS: Final = PAGE_ITEMS
+_LOOK_BYTES: Final = MIB
 # A look that took longer waited for the disk; so many reads after it go to the threads.
-_SLOW_S: Final = 0.002
+_SLOW_S: Final = 0.005
 _ASIDE: Final = 200
 # Looks that find too much follow each other: whoever pages on reads much again. After so many, 31 reads go without one.
 _MISSES: Final = 5
-# So many looks in a row; then the loop turns to its other tasks, for whoever only reads would hold them all up.
+# So many looks in a row, or so many seconds of them; then the loop turns to its other tasks, for whoever only reads
+# would hold them all up.
 _IN_A_ROW: Final = 31
+_AT_A_STRETCH_S: Final = 0.0005
 # Pages of the file that a reading connection keeps, in KiB. A long read uses each page once; keeping more of them costs
 # it a tenth of its time, and the system has the file in memory anyway.
 _CACHE_KIB: Final = 2048
@@ -84,11 +88,12 @@ class Reader:
         self._aside = 0
         self._missed = 0
         self._in_a_row = 0
+        self._stretch_s = 0.0
 
     async def ask(self, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work`, which may be begun twice. Raises what it raises, or an error of the contract."""
-        if self._in_a_row >= _IN_A_ROW:
-            self._in_a_row = 0
+        if self._in_a_row >= _IN_A_ROW or self._stretch_s > _AT_A_STRETCH_S:
+            self._in_a_row, self._stretch_s = 0, 0.0
             await next_round()
         if self._aside:
             self._aside -= 1
@@ -118,7 +123,9 @@ class Reader:
         except (sqlite3.Error, OSError) as error:
             raise told(error, self._file) from error
         finally:
-            if self._clock.monotonic() - begun > _SLOW_S:
+            took = self._clock.monotonic() - begun
+            self._stretch_s += took
+            if took > _SLOW_S:
                 self._aside = _ASIDE
 
     def _serve(self, connection: sqlite3.Connection, waiting: Queue, first: Job, answer: Answering) -> None:
