@@ -193,14 +193,14 @@ async def refused(call):
 
 async def child(backend, path):
     answers = [await refused(append(backend, "child")), await refused(SQLiteBackend.open(path))]
-    answers.append(await refused(backend.read(lambda reader: reader.chain("r1"))))
+    answers.append(await refused(backend.read(lambda reader: tuple(reader.chain("r1")))))
     await backend.close()
     return answers
 
 async def parent(path):
     backend = await SQLiteBackend.open(path)
     await append(backend, "before")
-    await backend.read(lambda reader: reader.chain("r1"))
+    await backend.read(lambda reader: tuple(reader.chain("r1")))
     return backend
 
 loop = asyncio.new_event_loop()

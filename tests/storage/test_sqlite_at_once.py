@@ -18,16 +18,6 @@ from tests.support.faults_in_sqlite import Faults
 from tests.support.rows import run_row, session_row, started
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def faults() -> Faults:
-    return Faults()
-
-
 class Watch:
     """A clock that stands still, but for the time that each of the next commits takes."""
 

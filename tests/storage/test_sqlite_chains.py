@@ -92,7 +92,7 @@ def test_in_one_state_of_the_rows_a_chain_stays_what_it_was(file: SQLiteFile, co
 def test_who_writes_on_the_same_connection_forgets(connection: sqlite3.Connection) -> None:
     view = SQLiteView(connection)
     assert tuple(view.chain("x")) == ()
-    assert [name for name, _ in view.chain("h4", backwards=True)] == WHOLE
+    assert [name for name, _ in view.chain("h4")] == WHOLE
     view.apply(started(session_row(), run_row("h4", end_position=5)))
     assert tuple(view.chain("h4")) == (("h4", 5),)
 

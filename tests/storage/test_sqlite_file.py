@@ -15,11 +15,6 @@ from tests.support.faults_in_sqlite import Faults
 from tests.support.programs import end_of, program
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
 def made(path: Path, *statements: str) -> bytes:
     """A database with these statements run in it, and the file's bytes."""
     connection = sqlite3.connect(path, isolation_level=None)
@@ -71,7 +66,7 @@ class TestANewStore:
     @pytest.mark.parametrize("name", ["a b#?%.db", "ж🔥.db", "file:x.db"])
     async def test_any_file_name_will_do(self, tmp_path: Path, name: str) -> None:
         backend = await SQLiteBackend.open(tmp_path / name)
-        assert await backend.read(lambda reader: reader.chain("r1")) == ()
+        assert await backend.read(lambda reader: tuple(reader.chain("r1"))) == ()
         await backend.close()
         assert names_in(tmp_path) == {name, f"{name}-lock"}
 

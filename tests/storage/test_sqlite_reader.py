@@ -40,8 +40,8 @@ async def stored(backend: SQLiteBackend, count: int, payload: bytes = b"{}") -> 
     await backend.write(methodcaller("apply", appended(records)), 2**20)
 
 
-def walked(run_id: str, backwards: bool, reader: Reader) -> tuple[tuple[str, int], ...]:  # noqa: FBT001 - given by partial
-    return tuple(reader.chain(run_id, backwards=backwards))
+def walked(run_id: str, reader: Reader) -> tuple[tuple[str, int], ...]:
+    return tuple(reader.chain(run_id))
 
 
 class Asked:
@@ -80,7 +80,7 @@ async def test_who_only_reads_lets_the_loop_turn_now_and_then(backend: SQLiteBac
     assert 16 <= read <= 32
 
 
-async def test_a_long_look_lets_the_loop_turn_before_the_next_one(backend: SQLiteBackend, clock: ManualClock) -> None:
+async def test_a_long_glance_lets_the_loop_turn_before_the_next_one(backend: SQLiteBackend, clock: ManualClock) -> None:
     turned = asyncio.Event()
     await backend.read(lambda _: clock.advance(0.001))
     asyncio.get_running_loop().call_soon(turned.set)
@@ -113,7 +113,7 @@ async def test_a_full_page_that_is_short_is_read_where_it_is_asked_for(backend: 
         assert (len(found.records), found.more, asked.begun, asked.here) == (limit, True, 1, True)
 
 
-async def test_whoever_pages_through_much_is_spared_most_looks(backend: SQLiteBackend) -> None:
+async def test_whoever_pages_through_much_is_spared_most_glances(backend: SQLiteBackend) -> None:
     await stored(backend, 1001)
     begun = []
     for _ in range(100):
@@ -122,27 +122,25 @@ async def test_whoever_pages_through_much_is_spared_most_looks(backend: SQLiteBa
         begun.append(asked.begun)
     assert begun == [2, *[1] * 1, 2, *[1] * 3, 2, *[1] * 7, 2, *[1] * 15, 2, *[1] * 31, 2, *[1] * 31, 2, *[1] * 5]
     short = methodcaller("records", RecordQuery(scope=Scope("s1"), limit=1))
-    looks = [Asked(short) for _ in range(40)]
-    for asked in looks:
+    glances = [Asked(short) for _ in range(40)]
+    for asked in glances:
         await backend.read(asked)
-    assert [asked.here for asked in looks] == [False] * 26 + [True] * 14
+    assert [asked.here for asked in glances] == [False] * 26 + [True] * 14
     assert [(await backend.read(asked), asked.begun)[1] for asked in (Asked(), Asked(), Asked())] == [2, 1, 2]
 
 
 async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteBackend) -> None:
     await backend.write(methodcaller("apply", started(session_row(), *chained(1040))), 2**20)
     for name, is_here in (("h5", True), ("h1039", False)):
-        for backwards in (False, True):
-            asked = Asked(partial(walked, name, backwards))
-            chain = await backend.read(asked)
-            wanted = tuple((f"h{i}", i + 1) for i in range(int(name[1:]) + 1))
-            assert chain == (wanted[::-1] if backwards else wanted)
-            assert asked.here is is_here
+        asked = Asked(partial(walked, name))
+        chain = await backend.read(asked)
+        assert chain == tuple((f"h{i}", i + 1) for i in range(int(name[1:]), -1, -1))
+        assert asked.here is is_here
 
 
 async def test_the_newest_of_a_long_history_are_found_where_they_are_asked_for(backend: SQLiteBackend) -> None:
     await backend.write(methodcaller("apply", started(session_row(), *chained(1040))), 2**20)
-    asked = Asked(lambda reader: next(iter(reader.chain("h1039", backwards=True))))
+    asked = Asked(lambda reader: next(iter(reader.chain("h1039"))))
     assert await backend.read(asked) == ("h1039", 1040)
     assert asked.here
 

@@ -22,16 +22,6 @@ LARGE = 2**20
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def faults() -> Faults:
-    return Faults()
-
-
-@pytest.fixture
 async def backend(path: Path, faults: Faults) -> AsyncIterator[SQLiteBackend]:
     opened = await SQLiteBackend.open(path, connect=faults.connect)
     await opened.write(methodcaller("apply", started(session_row(), run_row())), 0)

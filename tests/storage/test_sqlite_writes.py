@@ -12,11 +12,6 @@ from tests.support.rows import appended, new_record, run_row, session_row, start
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
 async def backend(path: Path) -> AsyncIterator[SQLiteBackend]:
     opened = await SQLiteBackend.open(path)
     yield opened

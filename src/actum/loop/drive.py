@@ -198,6 +198,8 @@ async def _unless_stopped(going: _Going, work: Coroutine[Any, Any, T]) -> T:
     finally:
         if not doing.done():
             await _ended(doing)
+        elif not doing.cancelled():
+            doing.exception()  # heard, also where this task was canceled and nobody is to be told any more
 
 
 async def _together(work: list[Coroutine[Any, Any, T]]) -> list[T]:

@@ -83,11 +83,11 @@ class Reader(Protocol):
         """A slice of one scope's records; empty for a scope that is not there."""
         ...
 
-    def chain(self, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
-        """The run and the runs of its history chain, oldest first, each with the position of its end record.
+    def chain(self, run_id: str) -> Iterable[tuple[str, int]]:
+        """The run and the runs of its history chain, newest first, each with the position of its end record.
 
-        With `backwards` the run itself comes first, and no run is read before it is asked for. The position of a run
-        that has not ended is given as the largest integer of 63 bits.
+        No run is read before it is asked for. The position of a run that has not ended is given as the largest integer
+        of 63 bits.
         """
         ...
 

@@ -123,15 +123,15 @@ class MemoryView:
         taken = tuple([record for _, record in room.take(rows)])
         return Slice(taken, more=room.full, last=len(stored))
 
-    def chain(self, run_id: str, *, backwards: bool = False) -> tuple[tuple[str, int], ...]:
-        """The run and its history chain, oldest first, with the positions of their end records."""
+    def chain(self, run_id: str) -> tuple[tuple[str, int], ...]:
+        """The run and its history chain, newest first, with the positions of their end records."""
         links: list[tuple[str, int]] = []
         row = self._rows.runs.get(run_id)
         while row is not None:
             end = row.run.end_record_id
             links.append((row.run.run_id, UNENDED if end is None else int(end.rpartition("-")[2])))
             row = None if row.run.history is None else self._rows.runs.get(row.run.history.run_id)
-        return tuple(links if backwards else reversed(links))
+        return tuple(links)
 
     def sessions(self, query: SessionQuery) -> tuple[SessionRow, ...]:
         """Session rows in list order."""

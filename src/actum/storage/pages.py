@@ -93,7 +93,7 @@ def _unread(reader: Reader, run_id: str, after: int) -> list[str]:
     A history ended before its follower began, so positions grow along the chain, and nothing older is walked to.
     """
     runs: list[str] = []
-    for name, ends in reader.chain(run_id, backwards=True):
+    for name, ends in reader.chain(run_id):
         if runs and ends <= after:
             return runs[::-1]
         runs.append(name)
@@ -108,7 +108,7 @@ def transcript_page_backwards(reader: Reader, row: RunRow, cursor: str | None, l
 
     def runs() -> Iterator[str]:
         name = row.run.run_id
-        for name, _ in reader.chain(row.run.run_id, backwards=True):
+        for name, _ in reader.chain(row.run.run_id):
             yield name
         _whole(reader, name)
 

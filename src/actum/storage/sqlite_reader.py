@@ -2,12 +2,12 @@
 
 Most reads are a row or a few: they take less time than the way to another thread and back. So an event loop's own
 thread looks first, at no more than a page of common records. Whatever turns out to be longer, or finds the connection
-taken, goes to a reading thread; so does everything for a while after the disk has kept a look waiting.
+taken, goes to a reading thread; so does everything for a while after the disk has kept a glance waiting.
 """
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from traceback import clear_frames
 from typing import Any, Final, NoReturn
 
@@ -21,16 +21,16 @@ from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, ne
 from actum.storage.sqlite_view import SQLiteView
 
 _THREADS: Final = 2
-# What a look on a loop's own thread may find: one to two milliseconds of work, less than its caller has with it then.
+# What a glance on a loop's own thread may find: one to two milliseconds of work, less than its caller has with it then.
 # In another thread the same work takes longer, and the interpreter's lock holds the loop up all the same.
-_LOOK_ROWS: Final = PAGE_ITEMS
-_LOOK_BYTES: Final = MIB
-# A look that took longer waited for the disk; so many reads after it go to the threads.
+_GLANCE_ROWS: Final = PAGE_ITEMS
+_GLANCE_BYTES: Final = MIB
+# A glance that took longer waited for the disk; so many reads after it go to the threads.
 _SLOW_S: Final = 0.005
 _ASIDE: Final = 200
-# Looks that find too much follow each other: whoever pages on reads much again. After so many, 31 reads go without one.
+# Glances that find too much follow each other: whoever pages on reads much again. After so many, 31 reads have none.
 _MISSES: Final = 5
-# So many looks in a row, or so many seconds of them; then the loop turns to its other tasks, for whoever only reads
+# So many glances in a row, or so many seconds of them; then the loop turns to its other tasks, for whoever only reads
 # would hold them all up.
 _IN_A_ROW: Final = 31
 _AT_A_STRETCH_S: Final = 0.0005
@@ -40,30 +40,26 @@ _CACHE_KIB: Final = 2048
 
 
 class TooMuch(Exception):
-    """What a look was to find is more than a look may read; the same read is made again by a thread."""
+    """What a glance was to find is more than a glance may read; the same read is made again by a thread."""
 
 
-class Look(SQLiteView):
+class Glance(SQLiteView):
     """One state of the rows, of which only a little may be read."""
 
     __slots__ = ()
 
     def records(self, query: RecordQuery) -> Slice:
         """A short slice of one scope's records."""
-        short = replace(query, limit=min(query.limit, _LOOK_ROWS), max_bytes=min(query.max_bytes, _LOOK_BYTES))
+        short = replace(query, limit=min(query.limit, _GLANCE_ROWS), max_bytes=min(query.max_bytes, _GLANCE_BYTES))
         found = super().records(short)
         if found.more and len(found.records) < query.limit:
             raise TooMuch
         return found
 
-    def chain(self, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
+    def chain(self, run_id: str) -> Iterator[tuple[str, int]]:
         """The newest runs of a history chain; whoever goes on to older ones asks for too much."""
-        newest = self._newest(super().chain(run_id, backwards=True))
-        return newest if backwards else tuple(newest)[::-1]
-
-    def _newest(self, chain: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-        for count, link in enumerate(chain):
-            if count == _LOOK_ROWS:
+        for count, link in enumerate(super().chain(run_id)):
+            if count == _GLANCE_ROWS:
                 raise TooMuch
             yield link
 
@@ -81,7 +77,7 @@ class Reader:
         self._file = file
         self._clock = clock
         self._crew = Crew("actum-sqlite-reader", _THREADS, file, self._serve, shared=True)
-        # One of the threads shares its connection with looks; whoever holds `_turn` uses it.
+        # One of the threads shares its connection with glances; whoever holds `_turn` uses it.
         self._sharing = threading.Lock()
         self._turn = threading.Lock()
         self._near: tuple[sqlite3.Connection, Chains] | None = None
@@ -100,7 +96,7 @@ class Reader:
         elif self._near is not None and self._turn.acquire(blocking=False):
             try:
                 if (near := self._near) is not None:
-                    answer = self._looked(*near, work)
+                    answer = self._glanced(*near, work)
                     self._missed = 0
                     self._in_a_row += 1
                     return answer
@@ -116,10 +112,10 @@ class Reader:
         """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""
         self._crew.stop()
 
-    def _looked(self, connection: sqlite3.Connection, chains: Chains, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - as above
+    def _glanced(self, connection: sqlite3.Connection, chains: Chains, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - as above
         begun = self._clock.monotonic()
         try:
-            return _read(connection, work, Look(connection, chains))
+            return _read(connection, work, Glance(connection, chains))
         except (sqlite3.Error, OSError) as error:
             raise told(error, self._file) from error
         finally:

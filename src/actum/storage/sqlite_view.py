@@ -41,10 +41,9 @@ class SQLiteView:
         """A slice of one scope's records."""
         return records_of(self._connection, self._facts, query)
 
-    def chain(self, run_id: str, *, backwards: bool = False) -> Iterable[tuple[str, int]]:
-        """The run and its history chain, oldest first, with the positions of their end records."""
-        chain = self._facts.chain(run_id)
-        return chain if backwards else tuple(chain)[::-1]
+    def chain(self, run_id: str) -> Iterable[tuple[str, int]]:
+        """The run and its history chain, newest first, with the positions of their end records."""
+        return self._facts.chain(run_id)
 
     def sessions(self, query: SessionQuery) -> tuple[SessionRow, ...]:
         """Session rows in list order."""
