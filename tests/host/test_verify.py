@@ -318,6 +318,8 @@ async def test_a_changed_status_is_found(
     [
         ("ended = ended + 1", "turn-1", Check.END),
         ("end_position = end_position - 1", "turn-2", Check.END),
+        ("end_position = end_position + 1", "turn-2", Check.END),
+        ("first_position = first_position + 1", "turn-2", Check.START),
         ("updated = updated + 1", "turn-1", Check.END),
         ("started = started - 1", "turn-1", Check.START),
         ('labels = \'{"k": "w"}\'', "turn-1", Check.START),
@@ -351,8 +353,8 @@ async def test_a_changed_fact_of_a_run_is_found(
 
 async def test_a_row_without_records_is_unproved(store: OwnedStore, tamper: Tamper) -> None:
     tamper(
-        "INSERT INTO runs (scope, run_id, agent_id, status, start_outcome, started, updated, start_key) "
-        "SELECT scope, 'forged', agent_id, 'completed', 'proceed', started, updated, 'k' FROM runs "
+        "INSERT INTO runs (scope, run_id, agent_id, status, start_outcome, started, updated, start_key, "
+        "first_position) SELECT scope, 'forged', agent_id, 'completed', 'proceed', started, updated, 'k', 1 FROM runs "
         "WHERE run_id = 'turn-1'"
     )
     report = await verify(store)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 import pytest
@@ -220,10 +221,10 @@ class TestRecords:
 
     @pytest.mark.parametrize("limit", [1, 7, 49, 50, 51, 99, 100, 150])
     async def test_records_of_many_runs(self, backend: Backend, limit: int) -> None:
-        runs = chained(50)
-        given = [new_record(row.run.run_id, key=key) for row in runs for key in ("a", "b")]
-        await apply(backend, started(session_row(), *runs))
-        await apply(backend, appended(given))
+        runs = chained(50, each=2)
+        for i, row in enumerate(runs):
+            given = [new_record(row.run.run_id, key=key) for key in ("a", "b")]
+            await apply(backend, started(session_row(), row), appended(given, after=2 * i))
         names = [row.run.run_id for row in runs]
         # A backend may read them together in the order in which they were made; any other is kept as well.
         for wanted in (names, names[::-1], names[20:] + names[:20], [*names[:3], "nobody", *names[3:]]):
@@ -236,11 +237,37 @@ class TestRecords:
 
     async def test_records_of_many_runs_end_with_their_bytes(self, backend: Backend) -> None:
         runs = chained(50)
-        await apply(backend, started(session_row(), *runs))
-        await apply(backend, appended([new_record(row.run.run_id, payload=b'"1234567"') for row in runs]))
+        for i, row in enumerate(runs):
+            given = [new_record(row.run.run_id, payload=b'"1234567"')]
+            await apply(backend, started(session_row(), row), appended(given, after=i))
         names = tuple(row.run.run_id for row in runs)
         found = await records(backend, RecordQuery(scope=Scope("s1"), runs=names, limit=99, max_bytes=300))
         assert (len(found.records), found.more) == (33, True)
+
+    async def test_records_of_runs_that_went_on_side_by_side(self, backend: Backend) -> None:
+        """One run began while the other went on: neither stands behind the other's end."""
+        one, two = run_row("r1", end_position=3), run_row("r2", end_position=4)
+        await apply(backend, started(session_row(), one), appended([new_record("r1", "a")]))
+        await apply(backend, started(session_row(), two))
+        await apply(backend, appended([new_record("r2", "b"), new_record("r1", "c"), new_record("r2", "d")], after=1))
+        for wanted, keys in ((["r1", "r2"], "acbd"), (["r2", "r1"], "bdac")):
+            found = await backend.read(partial(of_runs, list, wanted, 9))
+            assert "".join(each.event_key for each in found.records) == keys
+            found = await backend.read(partial(of_runs, list, wanted, 3))
+            assert ("".join(each.event_key for each in found.records), found.more) == (keys[:3], True)
+
+    async def test_payloads_are_those_of_the_records(self, filled: Backend) -> None:
+        for runs in (["r1"], ["r2", "r1"], ["nobody"], ["r1", "r2"]):
+            for limit, after, max_bytes in ((1, 0, 99), (4, 3, 99), (9, 0, 7), (99, 99, 99), (99, 0, 99)):
+                query = RecordQuery(scope=Scope("s1"), runs=runs, limit=limit, after=after, max_bytes=max_bytes)
+                whole = await records(filled, query)
+                found = await filled.read(methodcaller("payloads", query))
+                assert [*zip(found.types, found.payloads, strict=True)] == [(r.type, r.payload) for r in whole.records]
+                assert (found.more, found.last) == (whole.more, whole.last)
+                ids = [] if found.through is None else [Scope("s1").record_id(found.through)]
+                assert ids == [r.id for r in whole.records[-1:]]
+        elsewhere = RecordQuery(scope=Scope("s2"), runs=["r1"], limit=9)
+        assert not (await filled.read(methodcaller("payloads", elsewhere))).payloads
 
     async def test_no_run_is_asked_for_before_its_turn(self, filled: Backend) -> None:
         def wanted() -> Iterator[str]:

@@ -12,10 +12,12 @@ import pytest
 
 from actum.base.errors import DurableDataError, StoreUnavailable
 from actum.lifecycle.change import Change, Keys, Scope, SessionRow
+from actum.messages.message import user
 from actum.storage.backend import Reader, RecordQuery, SessionQuery, Transaction
 from actum.storage.opening import open_store
 from actum.storage.sqlite import SQLiteBackend
 from actum.storage.sqlite_view import SQLiteView
+from actum.testing import samples
 from tests.support.programs import end_of, line_of, program, rest_of
 from tests.support.rows import appended, new_record, run_row, session_row, started
 
@@ -314,3 +316,29 @@ async def test_records_of_a_run_whose_row_is_gone_are_passed_over(
     assert [record.event_key for record in found.records] == ["c", "e"][:limit]
     assert found.more is (limit == 1)
     assert found.last == 5
+
+
+@pytest.mark.parametrize("after", [0, 1])
+async def test_no_record_takes_a_position_that_was_given(backend: SQLiteBackend, after: int) -> None:
+    """Whatever went wrong before: the database itself keeps the order of a scope."""
+    await append(backend, "a")
+    await append(backend, "b")
+    with pytest.raises(StoreUnavailable, match="behind all others of its scope"):
+        await apply(backend, appended([new_record(key="c")], after=after))
+    assert await keys_of_scope(backend) == ["r1/a", "r1/b"]
+
+
+@pytest.mark.parametrize("payload", [b"{", b'{"messages":[],"messages":[]}', b'{"messages":[{"role":"nobody"}]}'])
+async def test_a_damaged_message_is_named_by_whoever_reads_it(path: Path, payload: bytes) -> None:
+    async with open_store(f"sqlite:///{path}") as store:
+        await store.create_session("s1", samples.T0)
+        run = (await store.start_root_run(samples.root("r1"))).run
+        await store.append_run_records([samples.said(run, f"k{n}", "text") for n in range(3)])
+        with sqlite3.connect(path) as damaged:
+            damaged.execute("UPDATE records SET payload = ? WHERE event_key = 'k1'", (payload,))
+        damaged.close()
+        assert (await store.read_messages("r1", limit=1)).items == (user("text"),)
+        for limit in (2, 100):
+            with pytest.raises(DurableDataError) as caught:
+                await store.read_messages("r1", limit=limit)
+            assert (caught.value.run_id, caught.value.event_key) == ("r1", "k1")

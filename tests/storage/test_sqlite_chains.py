@@ -46,10 +46,16 @@ def test_a_chain_is_read_once(connection: sqlite3.Connection) -> None:
     chains, statements = Chains(connection), told(connection)
     first = list(chains.walk("h4"))
     assert len(statements) == 1
-    assert first[1][:3] == ("h3", "h2", 4)
-    assert list(chains.walk("h4")) == first
+    assert first[1] == ("h3", 4)
+    # What is known whole is given at once.
+    assert chains.walk("h4") == first
     assert list(chains.walk("h2")) == first[2:]
+    assert list(chains.walk("h4")) == first
     assert len(statements) == 1
+    place = chains.place("h3")
+    assert place is not None
+    assert (place.agent_id, place.begins, place.ends) == ("helper", 1, 4)
+    assert chains.place("elsewhere") is None
 
 
 def test_a_walk_that_was_left_is_gone_on_with_where_it_ended(connection: sqlite3.Connection) -> None:
@@ -74,7 +80,7 @@ def test_what_another_connection_has_written_is_read(file: SQLiteFile, connectio
     assert names(chains) == WHOLE
     with file.connected("rw") as writer:
         writer.execute("UPDATE runs SET history_run_id = NULL, end_position = 3 WHERE run_id = 'h3'")
-    assert list(chains.walk("h4"))[1][:3] == ("h3", None, 3)
+    assert list(chains.walk("h4")) == [("h4", 5), ("h3", 3)]
     assert names(chains) == ["h4", "h3"]
 
 

@@ -2,12 +2,15 @@
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from actum.base.value import replace
 from actum.lifecycle.change import Scope
 from actum.storage.backend import RecordQuery, RunQuery, SessionQuery
+from actum.storage.sqlite_chains import Place
 from actum.storage.sqlite_file import SQLiteFile
 from actum.storage.sqlite_lists import run_statements, session_statement
 from actum.storage.sqlite_records import record_statement
@@ -95,33 +98,20 @@ def test_sessions(connection: sqlite3.Connection, query: SessionQuery, first: st
 
 
 TRANSCRIPT = ("transcript_messages_seeded", "transcript_messages_appended")
+RUNS = {f"r{i}": Place(i, 1, "agent", 10 * i, 10 * i + 9) for i in range(1, 4)}
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize(
-    "run_id, types, index",
-    [
-        (None, None, "records_by_position (scope=? AND position>?"),
-        (None, ("usage",), "records_by_position (scope=? AND position>?"),
-        ("r1", None, "records_by_run (run=? AND position>?"),
-        ("r1", ("usage", *TRANSCRIPT), "records_by_run (run=? AND position>?"),
-        ("r1", TRANSCRIPT, "records_by_run (run=? AND position>?"),
-        ("r1", TRANSCRIPT[1:], "records_by_run (run=? AND position>?"),
-    ],
-)
-def test_records(
-    connection: sqlite3.Connection, run_id: str | None, types: tuple[str, ...] | None, index: str, *, backwards: bool
-) -> None:
-    runs = None if run_id is None else (run_id,)
-    query = RecordQuery(scope=Scope("s1"), runs=runs, types=types, limit=9, backwards=backwards)
-    statement, values = record_statement(query)
-    assert_walks(plan_of(connection, statement, [1, *values]), f"SEARCH c USING INDEX {index}")
+@pytest.mark.parametrize("types", [None, ("usage",), ("usage", *TRANSCRIPT), TRANSCRIPT, TRANSCRIPT[1:]])
+@pytest.mark.parametrize("runs", [0, 1, 2, 3])
+def test_records(connection: sqlite3.Connection, runs: int, types: tuple[str, ...] | None, *, backwards: bool) -> None:
+    query = RecordQuery(scope=Scope("s1"), types=types, limit=9, backwards=backwards)
+    some = dict(islice(RUNS.items(), runs)) or None
+    plan = plan_of(connection, *record_statement(query, 1, some))
+    assert_walks(plan, "SEARCH c USING INDEX records_by_position (scope=? AND position>? AND position<?)")
 
 
-@pytest.mark.parametrize("backwards", [False, True])
-def test_records_of_several_runs(connection: sqlite3.Connection, *, backwards: bool) -> None:
-    runs = ("r1", "r2", "r3")
-    query = RecordQuery(scope=Scope("s1"), runs=runs, types=TRANSCRIPT, limit=9, backwards=backwards)
-    statement, values = record_statement(query, len(runs))
-    plan = plan_of(connection, statement, [1, 2, 3, *values])
-    assert_walks(plan, "SEARCH c USING INDEX records_by_run (run=? AND position>?")
+def test_records_of_runs_are_looked_for_where_those_are() -> None:
+    query = RecordQuery(scope=Scope("s1"), after=3, limit=9)
+    assert record_statement(query, 1, RUNS)[1][:3] == [1, 9, 39]
+    assert record_statement(replace(query, after=12, before=38), 1, RUNS)[1][:3] == [1, 12, 37]

@@ -69,11 +69,13 @@ def run_row(
     return RunRow(run, root, "start", awaiting=awaiting)
 
 
-def chained(count: int) -> list[RunRow]:
-    """Runs that go on one from the other."""
-    ends = [HistoryRef(run_id=f"h{i}", through=Scope("s1").record_id(i + 1)) for i in range(count)]
+def chained(count: int, each: int = 1) -> list[RunRow]:
+    """Runs that go on one from the other, each with as many records as told."""
+    places = [(i + 1) * each for i in range(count)]
+    ends = [HistoryRef(run_id=f"h{i}", through=Scope("s1").record_id(place)) for i, place in enumerate(places)]
     return [
-        run_row(f"h{i}", history=ends[i - 1] if i else None, started_at=at(i), end_position=i + 1) for i in range(count)
+        run_row(f"h{i}", history=ends[i - 1] if i else None, started_at=at(i), end_position=place)
+        for i, place in enumerate(places)
     ]
 
 

@@ -1,5 +1,7 @@
 """Proofs of one scope, record by record in its order: positions, links of children, and the session's head."""
 
+from typing import Final
+
 from actum.base.errors import DurableDataError, InvalidCursor
 from actum.base.value import Value
 from actum.host.verify_reading import Reading, other_run
@@ -9,6 +11,8 @@ from actum.records import kinds
 from actum.records.record import Record, position_of, record_id
 from actum.records.types import RecordType
 from actum.storage.contract import Store
+
+_KNOWN_ENDS: Final = 1000
 
 
 class ScopeProof:
@@ -24,6 +28,8 @@ class ScopeProof:
         self._head: str | None = None
         self._candidate: str | None = None
         self._skipped = 0
+        # The last positions of runs that were met lately; None for one that goes on, or cannot be read.
+        self._ends: dict[str, int | None] = {}
 
     @property
     def head(self) -> str | None:
@@ -32,7 +38,8 @@ class ScopeProof:
 
     async def read(self, record: Record, say: Say) -> None:
         """The scope's next record."""
-        self._placed(record, say)
+        if self._placed(record, say):
+            await self._within_its_run(record, say)
         payload = _payload(record)
         self._settle(record, payload)
         await self._linked(record, payload, say)
@@ -52,16 +59,29 @@ class ScopeProof:
         if isinstance(link, kinds.ChildRunLinked):
             self._say(Check.LINK, f"the child {link.child_run_id!r} was linked, but its start does not follow", last)
 
-    def _placed(self, record: Record, say: Say) -> None:
+    def _placed(self, record: Record, say: Say) -> bool:
         try:
             position = position_of(record.id, self.digest)
         except InvalidCursor:
             say(Check.POSITIONS, "the record's id names another scope", record)
-            return
+            return False
         if position <= self._position:
             say(Check.POSITIONS, "the record stands out of order", record)
         self._missing(position)
         self._position = max(position, self._position)
+        return True
+
+    async def _within_its_run(self, record: Record, say: Say) -> None:
+        """No record stands behind its run's end, where nobody who reads the run would look for it."""
+        if record.run_id not in self._ends:
+            run = await other_run(self._store, record.run_id, Check.END, "the run", _silent)
+            if len(self._ends) >= _KNOWN_ENDS:
+                self._ends.clear()
+            end = None if run is None else run.end_record_id
+            self._ends[record.run_id] = None if end is None else position_of(end, self.digest)
+        ends = self._ends[record.run_id]
+        if ends is not None and self._position > ends:
+            say(Check.END, f"a record stands behind the run's end ({record_id(self.digest, ends)})", record)
 
     def _missing(self, position: int) -> None:
         """Names the positions between the last record and `position` that hold nothing."""

@@ -4,10 +4,9 @@ Every payload is strict: one JSON value, no unknown fields, no `null` in a decla
 payload of a record, `check_payload` is what the store asks of a new one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import groupby
-from operator import attrgetter
 from typing import Final, Literal
 
 from actum.base.checks import Count, Identifier, Instant, Labels, Reason, refuse
@@ -354,19 +353,30 @@ def messages_of(record: Record) -> tuple[Message, ...]:
 
 def messages_in(records: Iterable[Record]) -> list[Message]:
     """The messages of stored records, one after the other: what `messages_of` gives for each, in half the time."""
+    together = tuple(records)
+    try:
+        return messages_spelled([record.type for record in together], [record.payload for record in together])
+    except ContractError:
+        # Which of them it is, and what is wrong with it, is told of each alone.
+        for record in together:
+            messages_of(record)
+        raise
+
+
+def messages_spelled(types: Sequence[str], payloads: Sequence[bytes]) -> list[Message]:
+    """The messages that stored records of these types and payloads carry, one after the other.
+
+    Raises InvalidValue or TooLarge, without a word about which record it is, for a payload that does not fit.
+    """
     messages: list[Message] = []
-    for name, group in groupby(records, attrgetter("type")):
+    begin = 0
+    for name, group in groupby(types):
+        end = begin + sum(1 for _ in group)
         kind = _TRANSCRIPT_PAYLOADS.get(name)
         if kind is not None:
-            together = list(group)
-            try:
-                for payload in load_all(kind, [record.payload for record in together]):
-                    messages += payload.messages
-            except ContractError:
-                # Which of them it is, and what is wrong with it, is told of each alone.
-                for record in together:
-                    messages_of(record)
-                raise
+            for payload in load_all(kind, payloads[begin:end]):
+                messages += payload.messages
+        begin = end
     return messages
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from actum.base.checks import refuse
 from actum.base.limits import PAGE_ITEMS
 from actum.messages.message import Message, Role
-from actum.records.kinds import HistoryCompressed, messages_in, messages_of, payload_of
+from actum.records.kinds import HistoryCompressed, messages_of, payload_of
 from actum.records.record import HistoryRef
 from actum.records.types import RecordType
 from actum.storage.contract import Store
@@ -29,15 +29,13 @@ async def build_messages_from_run_log(
 
     Raises RunNotFound, RunPurged, and DurableDataError for a record that cannot be read.
     """
-    replay = Replay(chain=True)
+    messages: list[Message] = []
     cursor, more = None, True
     while more:
-        page = await store.read_transcript(run_id, cursor=cursor, limit=page_size)
-        replay.read(page.items)
+        page = await store.read_messages(run_id, cursor=cursor, limit=page_size)
+        messages += page.items
         cursor, more = page.cursor, page.more
-        # The next page takes the room of this one, and finds it warm.
-        del page
-    return replay.messages
+    return tuple(messages)
 
 
 @dataclass
@@ -217,8 +215,8 @@ class Histories:
         found: list[Message] = []
         cursor: str | None = None
         while True:
-            page = await self._store.read_transcript(run_id, cursor=cursor, limit=2)
-            found += messages_in(page.items)
+            page = await self._store.read_messages(run_id, cursor=cursor, limit=2)
+            found += page.items
             lead = leading(found)
             if len(lead) < len(found) or not page.more:
                 return lead

@@ -4,7 +4,7 @@ Work is a plain function that the backend calls inside one transaction, on a thr
 rules, then `apply`. So a backend never holds a transaction over an await, and every database runs the same steps.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -45,6 +45,16 @@ class Slice(Fact, frozen=True):
     last: int
 
 
+class PayloadSlice(Fact, frozen=True):
+    """What a `Slice` holds, of each record only its type and its payload; `through` is the position of the last one."""
+
+    types: Sequence[str]
+    payloads: Sequence[bytes]
+    more: bool
+    through: int | None
+    last: int
+
+
 class SessionQuery(Fact, frozen=True, kw_only=True):
     """Sessions by `created_at`, then id, after the pair `after`; `metadata` entries must all be equal."""
 
@@ -81,6 +91,10 @@ class Reader(Protocol):
 
     def records(self, query: RecordQuery) -> Slice:
         """A slice of one scope's records; empty for a scope that is not there."""
+        ...
+
+    def payloads(self, query: RecordQuery) -> PayloadSlice:
+        """As `records` of some runs, without what else a record has."""
         ...
 
     def chain(self, run_id: str) -> Iterable[tuple[str, int]]:

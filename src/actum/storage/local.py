@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar, cast, get_args
 
 from actum.base.checks import identifier, instant, refuse, several
-from actum.base.errors import AccessDenied, RecordNotFound, SuspensionNotFound
+from actum.base.errors import AccessDenied, ContractError, RecordNotFound, SuspensionNotFound
 from actum.base.limits import COMMAND_BYTES, PAGE_ITEMS_DEFAULT
 from actum.base.value import replace
 from actum.lifecycle import commands as c
@@ -21,7 +21,8 @@ from actum.lifecycle.rows import run_row, session_row
 from actum.lifecycle.shape import checked
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, Suspension
 from actum.lifecycle.tenants import for_tenant
-from actum.records.kinds import PendingKind
+from actum.messages.message import Message
+from actum.records.kinds import PendingKind, messages_spelled
 from actum.records.record import Page, Record
 from actum.storage import pages
 from actum.storage.backend import Backend, Reader, RunQuery, SessionQuery, Transaction
@@ -180,6 +181,21 @@ class LocalStore(OwnedStore):
         limit = pages.checked_limit(limit)
         walk = pages.transcript_page_backwards if backwards else pages.transcript_page
         return await self._backend.read(lambda reader: walk(reader, self._run(reader, run_id), cursor, limit))
+
+    async def read_messages(
+        self, run_id: str, *, cursor: str | None = None, limit: int = PAGE_ITEMS_DEFAULT
+    ) -> Page[Message]:
+        """The messages that a page of transcript records carries."""
+        identifier("run_id", run_id)
+        limit = pages.checked_limit(limit)
+        found, ends = await self._backend.read(
+            lambda reader: pages.message_page(reader, self._run(reader, run_id), cursor, limit)
+        )
+        try:
+            return Page(items=tuple(messages_spelled(found.types, found.payloads)), cursor=ends, more=found.more)
+        except ContractError:
+            # Which record it is, the records themselves tell.
+            return await super().read_messages(run_id, cursor=cursor, limit=limit)
 
     async def list_runs(
         self,

@@ -16,7 +16,7 @@ from actum.lifecycle.change import Change, Found, FoundRun, Keys, RunRow, Scope,
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.lifecycle.states import Suspension
 from actum.records.record import Record
-from actum.storage.backend import Reader, RecordQuery, RunQuery, SessionQuery, Slice, Transaction
+from actum.storage.backend import PayloadSlice, Reader, RecordQuery, RunQuery, SessionQuery, Slice, Transaction
 from actum.storage.look import look
 from actum.storage.memory_rows import Place, Rows, own_run, own_session
 from actum.storage.owners import Owners, ProcessOwners
@@ -122,6 +122,17 @@ class MemoryView:
         room = Room(query)
         taken = tuple([record for _, record in room.take(rows)])
         return Slice(taken, more=room.full, last=len(stored))
+
+    def payloads(self, query: RecordQuery) -> PayloadSlice:
+        """The same, types and payloads alone."""
+        found = self.records(query)
+        return PayloadSlice(
+            [each.type for each in found.records],
+            [each.payload for each in found.records],
+            more=found.more,
+            through=int(found.records[-1].id.rpartition("-")[2]) if found.records else None,
+            last=found.last,
+        )
 
     def chain(self, run_id: str) -> tuple[tuple[str, int], ...]:
         """The run and its history chain, newest first, with the positions of their end records."""

@@ -12,7 +12,7 @@ from actum.lifecycle.change import Keys, RunRow, Scope
 from actum.lifecycle.rows import run_row
 from actum.records.record import Page, Record, position_of
 from actum.records.types import TRANSCRIPT_TYPES, RecordType, is_record_type
-from actum.storage.backend import Reader, RecordQuery, Slice
+from actum.storage.backend import PayloadSlice, Reader, RecordQuery, Slice
 from actum.storage.cursors import list_cursor
 
 T = TypeVar("T", bound=Value)
@@ -85,6 +85,17 @@ def transcript_page(reader: Reader, row: RunRow, cursor: str | None, limit: int)
     _reached(cursor, after, found)
     ends = found.records[-1].id if found.more else scope.record_id(found.last)
     return Page(items=found.records, cursor=ends, more=found.more)
+
+
+def message_page(reader: Reader, row: RunRow, cursor: str | None, limit: int) -> tuple[PayloadSlice, str]:
+    """As `transcript_page`, of each record only its type and its payload; and the page's cursor."""
+    scope = row.scope
+    after = 0 if cursor is None else position_of(cursor, scope.digest)
+    runs = _unread(reader, row.run.run_id, after)
+    found = reader.payloads(RecordQuery(scope=scope, runs=runs, after=after, types=_TRANSCRIPT, limit=limit))
+    _reached(cursor, after, found)
+    ends = found.through if found.more and found.through is not None else found.last
+    return found, scope.record_id(ends)
 
 
 def _unread(reader: Reader, run_id: str, after: int) -> list[str]:
@@ -166,6 +177,6 @@ def _text_size(item: Value) -> int:
     return 512 + sum(len(key) + len(text) for key, text in texts.items())
 
 
-def _reached(cursor: str | None, after: int, found: Slice) -> None:
+def _reached(cursor: str | None, after: int, found: Slice | PayloadSlice) -> None:
     if cursor is not None and after > found.last:
         raise InvalidCursor(cursor=shortened(cursor), rule="names a position that this scope has reached")

@@ -5,30 +5,46 @@ links are read with one statement the first time; after that they are known, unt
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-# What a run's records need besides their rows: the integers of the run and of its scope, and its agent.
-Names: TypeAlias = tuple[int, int, str]
-# A run, the run of its history, the position of its end record, its names.
-Link: TypeAlias = tuple[str, str | None, int, Names]
+from actum.base.value import Fact
+
+# A run, and the position of its end record.
+Link: TypeAlias = tuple[str, int]
 
 # The end of a run that has not ended.
-_NO_END: Final = 2**63 - 1
+NO_END: Final = 2**63 - 1
 # So many links are about two megabytes. Of a longer chain the older part is read from the file each time.
 _KEPT: Final = 4096
+# Of the run `r`, in the order of a Place.
+PLACE_COLUMNS: Final = f"r.run, r.scope, r.agent_id, r.first_position, ifnull(r.end_position, {NO_END})"
 _CHAIN: Final = f"""
-WITH RECURSIVE chain (run_id, earlier, ends, run, scope, agent_id) AS (
-    SELECT run_id, history_run_id, end_position, run, scope, agent_id FROM runs
-    WHERE run_id = ?1 AND (?2 IS NULL OR end_position < ?2)
+WITH RECURSIVE chain (run_id, earlier, run, scope, agent_id, first_position, end_position) AS (
+    SELECT r.run_id, r.history_run_id, {PLACE_COLUMNS} FROM runs AS r
+    WHERE r.run_id = ?1 AND (?2 IS NULL OR r.end_position < ?2)
     UNION ALL
-    SELECT r.run_id, r.history_run_id, r.end_position, r.run, r.scope, r.agent_id
+    SELECT r.run_id, r.history_run_id, {PLACE_COLUMNS}
     FROM chain CROSS JOIN runs AS r WHERE r.run_id = chain.earlier
         -- A history ended before its follower did. On a damaged file this ends what would go round in a circle.
-        AND r.end_position < ifnull(chain.ends, {_NO_END})
+        AND r.end_position < chain.end_position
 )
-SELECT run_id, earlier, ifnull(ends, {_NO_END}), run, scope, agent_id FROM chain
+SELECT run_id, earlier, run, scope, agent_id, first_position, end_position FROM chain
 """  # noqa: S608 - a constant of ours
+
+
+class Place(Fact, frozen=True):
+    """Where a run's records are found, and what they do not repeat.
+
+    `run` and `scope` are integers of the database; all records of the run stand from the position `begins` on, up to
+    `ends`, which is that of its end record.
+    """
+
+    run: int
+    scope: int
+    agent_id: str
+    begins: int
+    ends: int
 
 
 class Chains:
@@ -40,34 +56,61 @@ class Chains:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._version: int | None = None
-        self._links: dict[str, Link] = {}
+        # Each run with the run of its history.
+        self._kept: dict[str, tuple[str | None, Place]] = {}
+        # The chain that was walked to its end last.
+        self._whole: list[Link] = []
 
     def forget(self) -> None:
         """The rows may have changed: nothing is known any more."""
-        self._links.clear()
+        self._kept.clear()
+        self._whole = []
 
-    def walk(self, run_id: str) -> Iterator[Link]:
-        """The run and the runs of its history chain, newest first. No link is read before it is asked for."""
+    def place(self, run_id: str) -> Place | None:
+        """Where the records of a run are found, if it was walked to in this transaction and is still known."""
+        kept = self._kept.get(run_id)
+        return None if kept is None else kept[1]
+
+    def walk(self, run_id: str) -> Iterable[Link]:
+        """The run and the runs of its history chain, newest first. No link is read before it is asked for.
+
+        A list when all of them are known.
+        """
         (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         if version != self._version:
-            self._links.clear()
+            self.forget()
             self._version = version
+        if self._whole and self._whole[0][0] == run_id:
+            return self._whole
+        return self._walked(run_id)
+
+    def _walked(self, run_id: str) -> Iterator[Link]:
+        walked: list[Link] = []
+        for link in self._known_first(run_id):
+            walked.append(link)
+            yield link
+        if len(walked) <= _KEPT:
+            self._whole = walked
+
+    def _known_first(self, run_id: str) -> Iterator[Link]:
         name: str | None = run_id
         follower_ends: int | None = None
         while name is not None:
-            link = self._links.get(name)
-            if link is None:
+            kept = self._kept.get(name)
+            if kept is None:
                 yield from self._read(name, follower_ends)
                 return
-            if follower_ends is not None and link[2] >= follower_ends:
+            earlier, place = kept
+            ends = place.ends
+            if follower_ends is not None and ends >= follower_ends:
                 return
-            yield link
-            name, follower_ends = link[1], link[2]
+            yield name, ends
+            name, follower_ends = earlier, ends
 
     def _read(self, run_id: str, follower_ends: int | None) -> Iterator[Link]:
         # Row by row, as it is walked: a recursion gives its rows in the order in which it finds them.
-        for name, earlier, ends, run, scope, agent_id in self._connection.execute(_CHAIN, (run_id, follower_ends)):
-            link = name, earlier, ends, (run, scope, agent_id)
-            if len(self._links) < _KEPT:
-                self._links[name] = link
-            yield link
+        for name, earlier, *found in self._connection.execute(_CHAIN, (run_id, follower_ends)):
+            place = Place(*found)
+            if len(self._kept) < _KEPT:
+                self._kept[name] = earlier, place
+            yield name, place.ends

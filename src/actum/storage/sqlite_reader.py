@@ -7,15 +7,15 @@ taken, goes to a reading thread; so does everything for a while after the disk h
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from traceback import clear_frames
 from typing import Any, Final, NoReturn
 
 from actum.base.clock import Clock
 from actum.base.limits import MIB, PAGE_ITEMS
 from actum.base.value import replace
-from actum.storage.backend import RecordQuery, Slice
-from actum.storage.sqlite_chains import Chains
+from actum.storage.backend import PayloadSlice, RecordQuery, Slice
+from actum.storage.sqlite_chains import Chains, Link
 from actum.storage.sqlite_file import SQLiteFile
 from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, next_round, told
 from actum.storage.sqlite_view import SQLiteView
@@ -50,24 +50,39 @@ class Glance(SQLiteView):
 
     def records(self, query: RecordQuery) -> Slice:
         """A short slice of one scope's records."""
-        short = replace(query, limit=min(query.limit, _GLANCE_ROWS), max_bytes=min(query.max_bytes, _GLANCE_BYTES))
-        found = super().records(short)
+        found = super().records(_short(query))
         if found.more and len(found.records) < query.limit:
             raise TooMuch
         return found
 
-    def chain(self, run_id: str) -> Iterator[tuple[str, int]]:
+    def payloads(self, query: RecordQuery) -> PayloadSlice:
+        """The same, types and payloads alone."""
+        found = super().payloads(_short(query))
+        if found.more and len(found.payloads) < query.limit:
+            raise TooMuch
+        return found
+
+    def chain(self, run_id: str) -> Iterable[Link]:
         """The newest runs of a history chain; whoever goes on to older ones asks for too much."""
-        for count, link in enumerate(super().chain(run_id)):
-            if count == _GLANCE_ROWS:
-                raise TooMuch
-            yield link
+        links = super().chain(run_id)
+        return links if isinstance(links, list) else _few(links)
 
     def _never(self, *_: object, **__: object) -> NoReturn:
         """A list may pass over any number of rows before it finds some."""
         raise TooMuch
 
     sessions = runs = count_runs = behind = _never
+
+
+def _short(query: RecordQuery) -> RecordQuery:
+    return replace(query, limit=min(query.limit, _GLANCE_ROWS), max_bytes=min(query.max_bytes, _GLANCE_BYTES))
+
+
+def _few(links: Iterable[Link]) -> Iterator[Link]:
+    for count, link in enumerate(links):
+        if count == _GLANCE_ROWS:
+            raise TooMuch
+        yield link
 
 
 class Reader:

@@ -1,18 +1,27 @@
-"""Slices of records out of SQLite: those of a scope, or of runs, of which many are read with one statement."""
+"""Slices of records out of SQLite: those of a scope, or of runs, of which many are read with one statement.
+
+Records stand in the order of their positions within the scope. Those of a run stand from its first position to its end;
+which of the records there are its own, the index tells.
+"""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Final, TypeAlias
 
 from actum.records.record import Record
-from actum.storage.backend import RecordQuery, Slice
+from actum.storage.backend import PayloadSlice, RecordQuery, Slice
 from actum.storage.slices import Room
+from actum.storage.sqlite_chains import NO_END, Place
 from actum.storage.sqlite_reads import SQLiteFacts, scope_row
-from actum.storage.sqlite_rows import RECORD_COLUMNS, Row, digest_of, named, records_in, type_number
+from actum.storage.sqlite_rows import RECORD_COLUMNS, Row, digest_of, named, records_in, type_name, type_number
+
+# Runs by their ids whose records follow each other, the oldest first: one statement reads them in this order.
+Runs: TypeAlias = Mapping[str, Place]
 
 # So many runs are read with one statement.
 _TOGETHER: Final = 32
+_PAYLOAD_COLUMNS: Final = "c.payload, c.position, c.type"
 
 
 def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: RecordQuery) -> Slice:
@@ -20,51 +29,81 @@ def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: Record
     where = scope_row(connection, query.scope)
     if where is None:
         return Slice((), more=False, last=0)
-    scope, last = where
-    room = Room(query)
-    rows, names = list[Row](), list[Iterable[Record]]()
-    if query.runs is None:
-        statement, values = record_statement(query)
-        rows = room.take(connection.execute(statement, (scope, *values)))
-        names.append(_each(rows, _named(connection, rows, query.scope.session_id)))
-    else:
-        for runs in _together(facts, query, scope):
-            statement, values = record_statement(query, len(runs))
-            theirs = room.take(connection.execute(statement, (*runs, *values)))
-            rows += theirs
-            names.append(_each(theirs, runs))
-            if room.full:
-                break
     digest = digest_of(query.scope.session_id, query.scope.root_run_id)
-    return Slice(tuple(records_in(rows, chain.from_iterable(names), digest)), more=room.full, last=last)
+    if query.runs is None:
+        rows, names, more = _of_scope(connection, query, where[0])
+        return Slice(tuple(_records(rows, names, digest)), more=more, last=where[1])
+    room = Room(query)
+    records: list[Record] = []
+    for runs, rows in _of_runs(connection, facts, query, where[0], RECORD_COLUMNS, room):
+        names = {place.run: named(run_id, place.agent_id, query.scope.session_id) for run_id, place in runs.items()}
+        records += _records(rows, names, digest)
+    return Slice(tuple(records), more=room.full, last=where[1])
 
 
-def _each(rows: Sequence[Row], runs: Mapping[int, Record]) -> Iterable[Record]:
-    """The names of each row's run, whose integer stands last in the row unless all are of one."""
-    if len(runs) == 1:
-        (run,) = runs.values()
-        return repeat(run, len(rows))
-    return [runs[row[-1]] for row in rows]
+def payloads_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: RecordQuery) -> PayloadSlice:
+    """As `records_of` of some runs, of each record only its type and its payload."""
+    where = scope_row(connection, query.scope)
+    if where is None:
+        return PayloadSlice((), (), more=False, through=None, last=0)
+    room, rows = Room(query), list[Row]()
+    for _, theirs in _of_runs(connection, facts, query, where[0], _PAYLOAD_COLUMNS, room):
+        rows += theirs
+    types, payloads = [type_name(row[2]) for row in rows], [row[0] for row in rows]
+    return PayloadSlice(types, payloads, more=room.full, through=rows[-1][1] if rows else None, last=where[1])
 
 
-def _together(facts: SQLiteFacts, query: RecordQuery, scope: int) -> Iterator[dict[int, Record]]:
-    """The runs asked for, as many together as one statement reads in their order: their names by their integers.
+def _records(rows: list[Row], names: Mapping[int, Record], digest: str) -> list[Record]:
+    """Rows with the names of their runs, whose integers stand last in them unless all are of one run."""
+    if len(names) == 1:
+        return records_in(rows, repeat(next(iter(names.values())), len(rows)), digest)
+    return records_in(rows, [names[row[-1]] for row in rows], digest)
 
-    A run has a greater integer than those before it in its chain; where one has not, a new statement begins with it.
-    Runs that are still to be walked to (an iterator) come one by one: none is asked for before its turn.
+
+def _of_scope(
+    connection: sqlite3.Connection, query: RecordQuery, scope: int, *, sound: bool = True
+) -> tuple[list[Row], dict[int, Record], bool]:
+    """The rows of all runs, the names of those runs, and whether there are more rows."""
+    room, names = Room(query), dict[int, Record]()
+    rows = room.take(connection.execute(*record_statement(query, scope, sound=sound)))
+    runs = {row[-1] for row in rows}
+    for run in runs:
+        for run_id, agent_id in connection.execute("SELECT run_id, agent_id FROM runs WHERE run = ?", (run,)):
+            names[run] = named(run_id, agent_id, query.scope.session_id)
+    if sound and len(names) < len(runs):
+        # On a damaged file the row of a run may be missing: its records are passed over, and `verify` finds the gap.
+        return _of_scope(connection, query, scope, sound=False)
+    return rows, names, room.full
+
+
+def _of_runs(
+    connection: sqlite3.Connection, facts: SQLiteFacts, query: RecordQuery, scope: int, columns: str, room: Room
+) -> Iterator[tuple[Runs, list[Row]]]:
+    """The rows for which there is room, part by part, each with the runs that it was read for."""
+    for runs in _together(facts, query, scope):
+        yield runs, room.take(connection.execute(*record_statement(query, scope, runs, columns)))
+        if room.full:
+            return
+
+
+def _together(facts: SQLiteFacts, query: RecordQuery, scope: int) -> Iterator[Runs]:
+    """The runs asked for, as many together as one statement reads in their order.
+
+    That is as long as each begins behind the end of the one before it, as in a chain. Runs that are still to be walked
+    to (an iterator) come one by one: none is asked for before its turn.
     """
     alone = query.backwards or not isinstance(query.runs, Sequence)
-    runs: dict[int, Record] = {}
-    newest = 0
+    runs: dict[str, Place] = {}
+    ends = 0
     for run_id in query.runs or ():
-        names = facts.names(run_id)
-        if names is None or names[1] != scope:
+        place = facts.place(run_id)
+        if place is None or place.scope != scope:
             continue
-        if runs and names[0] <= newest:
+        if runs and place.begins <= ends:
             yield runs
             runs = {}
-        newest = names[0]
-        runs[newest] = named(run_id, names[2], query.scope.session_id)
+        runs[run_id] = place
+        ends = place.ends
         if alone or len(runs) == _TOGETHER:
             yield runs
             runs = {}
@@ -72,43 +111,34 @@ def _together(facts: SQLiteFacts, query: RecordQuery, scope: int) -> Iterator[di
         yield runs
 
 
-def _named(connection: sqlite3.Connection, rows: Sequence[Row], session_id: str | None) -> dict[int, Record]:
-    """The names of the runs whose integers stand last in these rows."""
-    names: dict[int, Record] = {}
-    for run in {row[-1] for row in rows}:
-        for run_id, agent_id in connection.execute("SELECT run_id, agent_id FROM runs WHERE run = ?", (run,)):
-            names[run] = named(run_id, agent_id, session_id)
-    return names
+def record_statement(
+    query: RecordQuery, scope: int, runs: Runs | None = None, columns: str = RECORD_COLUMNS, *, sound: bool = True
+) -> tuple[str, list[int | str]]:
+    """The statement for a slice of one scope's records, all or those of these runs, and its values.
 
-
-def record_statement(query: RecordQuery, runs: int = 1) -> tuple[str, list[int | str]]:
-    """The statement for a slice and its values but the first: the integers of so many runs, or of the scope.
-
-    Of the scope, or of several runs, each row ends with its run's integer.
+    Each row ends with its run's integer, unless there is one run. Where rows are not known to be `sound`, those of runs
+    that are not there are passed over.
     """
-    values: list[int | str] = [query.after]
-    terms = ["c.position > ?"]
-    if query.before is not None:
-        terms.append("c.position < ?")
-        values.append(query.before)
+    after, through = query.after, NO_END if query.before is None else query.before - 1
+    places = () if runs is None else tuple(runs.values())
+    if places:
+        after, through = max(after, places[0].begins - 1), min(through, places[-1].ends)
+    values: list[int | str] = [scope, after, through]
+    terms = ["c.scope = ? AND c.position > ? AND c.position <= ?"]
+    if places:
+        terms.append(f"c.run IN ({', '.join('?' * len(places))})" if len(places) > 1 else "c.run = ?")
+        values.extend([place.run for place in places])
     if query.types is not None:
         numbers = [type_number(name) for name in dict.fromkeys(query.types)]
         terms.append(f"c.type IN ({', '.join('?' * len(numbers))})")
         values.extend(numbers)
+    if not sound:
+        terms.append("EXISTS (SELECT 1 FROM runs AS r WHERE r.run = c.run)")
     values.append(query.limit + 1)
-    where, way = " AND ".join(terms), "DESC" if query.backwards else "ASC"
-    if query.runs is None:
-        return (
-            # On a damaged file a run's row may be missing: its records are passed over, and `verify` finds the gap.
-            f"SELECT {RECORD_COLUMNS}, r.run FROM records AS c INDEXED BY records_by_position "  # noqa: S608 - every part is written here
-            f"CROSS JOIN runs AS r ON r.run = c.run WHERE c.scope = ? AND {where} ORDER BY c.position {way} LIMIT ?"
-        ), values
-    if runs == 1:
-        return (
-            f"SELECT {RECORD_COLUMNS} FROM records AS c INDEXED BY records_by_run "  # noqa: S608 - as above
-            f"WHERE c.run = ? AND {where} ORDER BY c.position {way} LIMIT ?"
-        ), values
+    if len(places) != 1:
+        columns = f"{columns}, c.run"
+    way = "DESC" if query.backwards else "ASC"
     return (
-        f"SELECT {RECORD_COLUMNS}, c.run FROM records AS c INDEXED BY records_by_run "  # noqa: S608 - as above
-        f"WHERE c.run IN ({', '.join('?' * runs)}) AND {where} ORDER BY c.run {way}, c.position {way} LIMIT ?"
+        f"SELECT {columns} FROM records AS c INDEXED BY records_by_position "  # noqa: S608 - every part is written here
+        f"WHERE {' AND '.join(terms)} ORDER BY c.position {way} LIMIT ?"
     ), values

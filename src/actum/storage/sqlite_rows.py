@@ -86,6 +86,11 @@ def digest_of(session_id: str | None, root_run_id: str | None) -> str:
     return scope_digest(session_id=session_id, root_run_id=root_run_id)
 
 
+def type_name(stored: int | str) -> str:
+    """The record type that is stored so."""
+    return _TYPE_NAMES[stored]
+
+
 def type_number(name: str) -> int | str:
     """How a record type is stored: its number, or its own text."""
     return TYPE_NUMBERS.get(name, name)

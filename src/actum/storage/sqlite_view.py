@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 
 from actum.lifecycle.change import Change, Keys, RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
-from actum.storage.backend import RecordQuery, RunQuery, SessionQuery, Slice
+from actum.storage.backend import PayloadSlice, RecordQuery, RunQuery, SessionQuery, Slice
 from actum.storage.look import look
-from actum.storage.sqlite_chains import Chains
+from actum.storage.sqlite_chains import Chains, Link
 from actum.storage.sqlite_lists import behind_of, counts_of, runs_of, sessions_of
 from actum.storage.sqlite_reads import SQLiteFacts
-from actum.storage.sqlite_records import records_of
+from actum.storage.sqlite_records import payloads_of, records_of
 from actum.storage.sqlite_writes import SQLiteWrites
 
 
@@ -41,7 +41,11 @@ class SQLiteView:
         """A slice of one scope's records."""
         return records_of(self._connection, self._facts, query)
 
-    def chain(self, run_id: str) -> Iterable[tuple[str, int]]:
+    def payloads(self, query: RecordQuery) -> PayloadSlice:
+        """The same, types and payloads alone."""
+        return payloads_of(self._connection, self._facts, query)
+
+    def chain(self, run_id: str) -> Iterable[Link]:
         """The run and its history chain, newest first, with the positions of their end records."""
         return self._facts.chain(run_id)
 

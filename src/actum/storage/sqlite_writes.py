@@ -28,7 +28,7 @@ def _update(table: str, columns: str, key: str) -> str:
 
 
 _INSERT_RECORD: Final = _insert("records", WRITTEN_RECORD)
-_INSERT_RUN: Final = _insert("runs", WRITTEN_RUN)
+_INSERT_RUN: Final = _insert("runs", f"{WRITTEN_RUN}, first_position")
 _UPDATE_RUN: Final = _update("runs", WRITTEN_RUN, "run")
 _INSERT_SESSION: Final = _insert("sessions", WRITTEN_SESSION)
 _UPDATE_SESSION: Final = _update("sessions", WRITTEN_SESSION, "scope")
@@ -68,11 +68,11 @@ class SQLiteWrites:
             self._connection.execute(
                 "INSERT INTO consumers (consumer, scope, position) VALUES (?, ?, ?) "
                 "ON CONFLICT (consumer, scope) DO UPDATE SET position = excluded.position",
-                (consumer, self._scope_number(change.scope), position),
+                (consumer, self._scope(change.scope)[0], position),
             )
 
     def _session(self, row: SessionRow) -> None:
-        scope = self._scope_number(Scope(row.session.session_id))
+        scope, _ = self._scope(Scope(row.session.session_id))
         values = session_values(row, scope)
         before = self._connection.execute("SELECT created, metadata FROM sessions WHERE scope = ?", (scope,)).fetchone()
         if before is None:
@@ -101,11 +101,11 @@ class SQLiteWrites:
         known = self._connection.execute(
             "SELECT run, scope, started, labels, awaiting FROM runs WHERE run_id = ?", (row.run.run_id,)
         ).fetchone()
-        scope = self._scope_number(row.scope) if known is None else known[1]
+        scope, last = self._scope(row.scope) if known is None else (known[1], 0)
         values = run_values(row, scope)
         now = values[13], values[17], values[24]
         if known is None:
-            run = self._connection.execute(_INSERT_RUN, values).lastrowid or 0
+            run = self._connection.execute(_INSERT_RUN, (*values, last + 1)).lastrowid or 0
             self._index_run(run, row.run.run_id, *now)
         else:
             run = known[0]
@@ -145,14 +145,15 @@ class SQLiteWrites:
         else:
             self._connection.executemany(_INSERT_RECORD, rows)
 
-    def _scope_number(self, scope: Scope) -> int:
+    def _scope(self, scope: Scope) -> tuple[int, int]:
+        """The scope's integer, made where there was none, and its last position."""
         row = scope_row(self._connection, scope)
         if row is not None:
-            return row[0]
+            return row
         number = self._connection.execute(
             "INSERT INTO scopes (session_id, root_run_id) VALUES (?, ?)", (scope.session_id, scope.root_run_id)
         ).lastrowid
-        return number or 0
+        return number or 0, 0
 
     def _erase(self, scope: Scope) -> None:
         where = scope_row(self._connection, scope)

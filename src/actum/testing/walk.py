@@ -23,7 +23,13 @@ PROOFS: Final = ("start", "stop", "end", "suspend", "cancel")
 NOTES: Final = tuple(f"k{n}" for n in range(16))
 REASONS: Final = ("user_requested", "user_requested", "timeout", "session_ended", "engine_canceled")
 TYPES: Final = ("x.note", "run_started", "run_completed", "transcript_messages_appended", "tool_call_started")
-LISTS: Final = ("list_run_records", "list_session_run_records", "list_scope_records", "read_transcript")
+LISTS: Final = (
+    "list_run_records",
+    "list_session_run_records",
+    "list_scope_records",
+    "read_transcript",
+    "read_messages",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +369,7 @@ class Walk:
             given["run_id"] = self._run().run_id
         if name == "read_transcript":
             given["backwards"] = self._chance(0.5)
-        elif self._chance(0.4):
+        elif name != "read_messages" and self._chance(0.4):
             given["types"] = self.random.sample(TYPES, self.random.randint(0, 3))
         return name, given
 

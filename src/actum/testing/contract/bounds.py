@@ -60,6 +60,7 @@ class IdentifierPromises:
             lambda: store.list_session_run_records(name),
             lambda: store.list_scope_records(name),
             lambda: store.read_transcript(name),
+            lambda: store.read_messages(name),
             lambda: store.list_runs(name),
             lambda: store.list_runs("s1", agent_id=name),
             lambda: store.find_runs(agent=name),

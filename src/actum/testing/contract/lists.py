@@ -279,6 +279,8 @@ class LargePagePromises:
         ):
             seen = [page async for page in pages(read)]
             assert [_keys(page.items) for page in seen if page.items] == [["a"], ["b"]]
+        spoken = [page async for page in pages(lambda *, cursor: store.read_messages("r1", cursor=cursor))]
+        assert [[message.text[:1] for message in page.items] for page in spoken if page.items] == [["a"], ["b"]]
 
 
 class ScopeListPromises:

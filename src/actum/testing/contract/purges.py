@@ -77,6 +77,7 @@ class PurgePromises:
             lambda: store.load_run_record("r1", "start"),
             lambda: store.list_run_records("r1"),
             lambda: store.read_transcript("r1"),
+            lambda: store.read_messages("r1"),
             lambda: store.record_run_terminal(samples.completed(run)),
             lambda: store.take_run("r1", "owner"),
         )
@@ -150,6 +151,7 @@ class OneShotPurgePromises:
                 lambda run_id=run_id: store.load_run_record(run_id, "start"),
                 lambda run_id=run_id: store.load_run_suspension(run_id),
                 lambda run_id=run_id: store.read_transcript(run_id),
+                lambda run_id=run_id: store.read_messages(run_id),
                 lambda run_id=run_id: store.take_run(run_id, "owner"),
                 lambda run_id=run_id: store.start_one_shot_run(samples.one_shot(run_id)),
                 lambda run_id=run_id: store.start_root_run(samples.root(run_id)),

@@ -66,6 +66,7 @@ class TenantPromises:
             lambda: acme.list_run_records("r1"),
             lambda: acme.list_scope_records("o1"),
             lambda: acme.read_transcript("r1"),
+            lambda: acme.read_messages("r1"),
             lambda: acme.take_run("o1", "owner"),
             lambda: acme.purge_one_shot("o1"),
             lambda: acme.append_run_record(samples.note(run, "k")),

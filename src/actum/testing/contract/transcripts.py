@@ -7,6 +7,7 @@ from actum.lifecycle.states import Run, RunStatus
 from actum.messages.message import assistant, tool_results, user
 from actum.messages.parts import ToolResultPart, tool_use
 from actum.records import makers
+from actum.records.kinds import messages_in
 from actum.records.types import TRANSCRIPT_TYPES, RecordType
 from actum.storage.contract import OwnedStore
 from actum.testing import samples
@@ -64,6 +65,21 @@ class TranscriptPromises:
         ]
         assert [each.event_key for page in seen for each in page.items] == list(reversed(keys))
         assert all(len(page.items) <= limit for page in seen)
+
+    @pytest.mark.parametrize("limit", SIZES)
+    async def test_messages_are_those_of_the_records(self, store: OwnedStore, limit: int) -> None:
+        run, keys = await _conversation(store)
+        texts: list[str] = []
+        cursor, more = None, True
+        while more:
+            records = await store.read_transcript(run.run_id, cursor=cursor, limit=limit)
+            page = await store.read_messages(run.run_id, cursor=cursor, limit=limit)
+            assert page.items == tuple(messages_in(records.items))
+            assert (page.cursor, page.more) == (records.cursor, records.more)
+            texts += [message.text for message in page.items]
+            cursor, more = page.cursor, page.more
+        assert texts == keys
+        assert (await store.read_messages(run.run_id, cursor=cursor, limit=limit)).items == ()
 
     async def test_each_run_of_a_chain_has_its_own_transcript(self, store: OwnedStore) -> None:
         _, keys = await _conversation(store)
@@ -147,9 +163,12 @@ class TranscriptPromises:
         given = samples.said(run, "k", *spoken)
         await store.append_run_record(given)
         assert (await store.read_transcript("r1")).items[0].payload == given.payload
+        assert (await store.read_messages("r1")).items == spoken
 
     async def test_a_run_that_is_not_there_has_no_transcript(self, store: OwnedStore) -> None:
         await scenes.running(store)
         for backwards in (False, True):
             async with refused(store, RunNotFound):
                 await store.read_transcript("nobody", backwards=backwards)
+        async with refused(store, RunNotFound):
+            await store.read_messages("nobody")

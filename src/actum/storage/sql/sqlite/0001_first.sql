@@ -52,7 +52,8 @@ CREATE TABLE runs (
     start_outcome TEXT NOT NULL,
     started INTEGER NOT NULL,
     ended INTEGER,
-    end_position INTEGER,       -- of its end record, within the scope
+    first_position INTEGER NOT NULL, -- none of its records, within the scope, stands before it
+    end_position INTEGER,       -- of its end record, which is its last
     updated INTEGER NOT NULL,
     labels TEXT,                -- JSON; NULL: none
     cancellation_reason TEXT,
@@ -97,11 +98,13 @@ CREATE TABLE records (
     turn_id TEXT,
     payload BLOB NOT NULL
 ) STRICT;
--- A scope's last position is the end of this index; a counter beside it would be one page more in every commit.
-CREATE UNIQUE INDEX records_by_position ON records (scope, position);
 CREATE UNIQUE INDEX records_by_key ON records (run, event_key);
--- The type stands in the index, so that a transcript is read without touching the records of its journal.
-CREATE INDEX records_by_run ON records (run, position, type);
+-- Run and type stand in this index, so that a transcript is read without touching what else was stored meanwhile. Its
+-- end is the scope's last position. A counter, or an index of runs, would be one page more in every commit.
+CREATE INDEX records_by_position ON records (scope, position, run, type);
+CREATE TRIGGER records_in_order BEFORE INSERT ON records
+WHEN EXISTS (SELECT 1 FROM records WHERE scope = new.scope AND position >= new.position)
+BEGIN SELECT RAISE(ABORT, 'a record is stored behind all others of its scope'); END;
 
 CREATE TABLE checkpoints (
     run INTEGER PRIMARY KEY REFERENCES runs,
