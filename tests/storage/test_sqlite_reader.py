@@ -44,6 +44,10 @@ def walked(run_id: str, reader: Reader) -> tuple[tuple[str, int], ...]:
     return tuple(reader.chain(run_id))
 
 
+def read_all(limit: int, reader: Reader) -> int:
+    return len(reader.records(RecordQuery(scope=Scope("s1"), limit=limit)).records)
+
+
 class Asked:
     """Work that notes whether it was last done on the thread that asked."""
 
@@ -127,6 +131,26 @@ async def test_whoever_pages_through_much_is_spared_most_glances(backend: SQLite
         await backend.read(asked)
     assert [asked.here for asked in glances] == [False] * 26 + [True] * 14
     assert [(await backend.read(asked), asked.begun)[1] for asked in (Asked(), Asked(), Asked())] == [2, 1, 2]
+
+
+@pytest.mark.parametrize("others, is_here", [(100, True), (60_000, False)])
+async def test_little_that_stands_among_much_is_looked_for_by_another_thread(
+    backend: SQLiteBackend, *, others: int, is_here: bool
+) -> None:
+    """The records of a run that goes on may lie anywhere behind its beginning."""
+    await stored(backend, 3)
+    await backend.write(methodcaller("apply", started(session_row(), run_row("r2"))), 0)
+    records = [new_record("r2", f"k{i}") for i in range(others)]
+    await backend.write(methodcaller("apply", appended(records, after=3)), 2**20)
+    asked = Asked(methodcaller("records", RecordQuery(scope=Scope("s1"), runs=("r1",), limit=100)))
+    for _ in range(2):
+        found = await backend.read(asked)
+        assert isinstance(found, Slice)
+        assert [record.event_key for record in found.records] == ["k0", "k1", "k2"]
+        assert asked.here is is_here
+    # What the thread reads on the same connection is never cut short.
+    everything = await backend.read(Asked(partial(read_all, others + 3)))
+    assert everything == others + 3
 
 
 async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteBackend) -> None:

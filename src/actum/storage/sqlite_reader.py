@@ -25,6 +25,9 @@ _THREADS: Final = 2
 # In another thread the same work takes longer, and the interpreter's lock holds the loop up all the same.
 _GLANCE_ROWS: Final = PAGE_ITEMS
 _GLANCE_BYTES: Final = MIB
+# What one of its statements may pass over before it finds that: some ten thousand entries of an index, about a
+# millisecond, counted in instructions of the database's own machine.
+_GLANCE_STEPS: Final = 100_000
 # A glance that took longer waited for the disk; so many reads after it go to the threads.
 _SLOW_S: Final = 0.005
 _ASIDE: Final = 200
@@ -96,6 +99,7 @@ class Reader:
         self._sharing = threading.Lock()
         self._turn = threading.Lock()
         self._near: tuple[sqlite3.Connection, Chains] | None = None
+        self._glancing = False
         self._aside = 0
         self._missed = 0
         self._in_a_row = 0
@@ -129,11 +133,15 @@ class Reader:
 
     def _glanced(self, connection: sqlite3.Connection, chains: Chains, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - as above
         begun = self._clock.monotonic()
+        self._glancing = True
         try:
             return _read(connection, work, Glance(connection, chains))
         except (sqlite3.Error, OSError) as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                raise TooMuch from None
             raise told(error, self._file) from error
         finally:
+            self._glancing = False
             took = self._clock.monotonic() - begun
             self._stretch_s += took
             if took > _SLOW_S:
@@ -148,6 +156,8 @@ class Reader:
         near = self._sharing.acquire(blocking=False)
         turn = self._turn if near else threading.Lock()
         if near:
+            # Asked after so many steps of a statement; a statement for which the answer is yes ends there.
+            connection.set_progress_handler(lambda: self._glancing, _GLANCE_STEPS)
             self._near = connection, chains
         job: Job | None = first
         try:
