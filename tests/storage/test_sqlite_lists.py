@@ -14,7 +14,8 @@ from actum.storage.sqlite_chains import Place
 from actum.storage.sqlite_file import SQLiteFile
 from actum.storage.sqlite_lists import run_statements, session_statement
 from actum.storage.sqlite_records import record_statement
-from tests.support.rows import at
+from actum.storage.sqlite_view import SQLiteView
+from tests.support.rows import appended, at, new_record, run_row, session_row, started
 
 
 @pytest.fixture
@@ -115,3 +116,21 @@ def test_records_of_runs_are_looked_for_where_those_are() -> None:
     query = RecordQuery(scope=Scope("s1"), after=3, limit=9)
     assert record_statement(query, 1, RUNS)[1][:3] == [1, 9, 39]
     assert record_statement(replace(query, after=12, before=38), 1, RUNS)[1][:3] == [1, 12, 37]
+
+
+@pytest.mark.parametrize("between, statements", [(0, 1), (63, 1), (64, 2)])
+def test_what_lies_between_two_runs_is_not_passed_over(
+    connection: sqlite3.Connection, between: int, statements: int
+) -> None:
+    view = SQLiteView(connection)
+    view.apply(started(session_row(), run_row("r1", end_position=1)))
+    view.apply(appended([new_record("r1")]))
+    view.apply(started(session_row(), run_row("r2")))
+    view.apply(appended([new_record("r2", f"k{i}") for i in range(between)], after=1))
+    view.apply(started(session_row(), run_row("r3")))
+    view.apply(appended([new_record("r3")], after=between + 1))
+    asked: list[str] = []
+    connection.set_trace_callback(asked.append)
+    found = view.records(RecordQuery(scope=Scope("s1"), runs=["r1", "r3"], limit=9))
+    assert [record.run_id for record in found.records] == ["r1", "r3"]
+    assert sum("FROM records AS c" in each for each in asked) == statements

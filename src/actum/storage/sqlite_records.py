@@ -21,6 +21,8 @@ Runs: TypeAlias = Mapping[str, Place]
 
 # So many runs are read with one statement.
 _TOGETHER: Final = 32
+# Passing over so many entries of the index costs as much as another statement.
+_GAP: Final = 64
 _PAYLOAD_COLUMNS: Final = "c.payload, c.position, c.type"
 
 
@@ -89,8 +91,8 @@ def _of_runs(
 def _together(facts: SQLiteFacts, query: RecordQuery, scope: int) -> Iterator[Runs]:
     """The runs asked for, as many together as one statement reads in their order.
 
-    That is as long as each begins behind the end of the one before it, as in a chain. Runs that are still to be walked
-    to (an iterator) come one by one: none is asked for before its turn.
+    That is as long as each begins right behind the end of the one before it, as in most chains. Runs that are still to
+    be walked to (an iterator) come one by one: none is asked for before its turn.
     """
     alone = query.backwards or not isinstance(query.runs, Sequence)
     runs: dict[str, Place] = {}
@@ -99,7 +101,7 @@ def _together(facts: SQLiteFacts, query: RecordQuery, scope: int) -> Iterator[Ru
         place = facts.place(run_id)
         if place is None or place.scope != scope:
             continue
-        if runs and place.begins <= ends:
+        if runs and not ends < place.begins <= ends + _GAP:
             yield runs
             runs = {}
         runs[run_id] = place
