@@ -103,7 +103,7 @@ def exact(value: V) -> V:
         data.decode("utf-8")
         read: V = _decoder(type(value)).decode(data)
         if read == value:
-            return plans.conform(read, "", decoded=True)  # type: ignore[no-any-return]  # the same type comes back
+            return plans.conform_decoded(read, "")  # type: ignore[no-any-return]  # the same type comes back
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         # What is wrong, and where, only the slow look can say.
         return conform(value)
@@ -148,7 +148,7 @@ def load(kind: type[V], data: bytes) -> V:
     is not canonical, an instant finer than milliseconds. Raises TooLarge for a field beyond its bound.
     """
     value: V = _decoded(kind, data)
-    exact: V = plans.conform(value, "", decoded=True)
+    exact: V = plans.conform_decoded(value, "")
     return exact
 
 
