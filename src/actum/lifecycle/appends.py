@@ -41,7 +41,8 @@ def settle(
     Raises RecordConflict for a stored record that differs, then RunNotRunning or CancellationRequested for what is new.
     """
     run = row.run
-    new = [record for record in records if stored_equal(seen, record) is None]
+    # Nearly always nothing is stored yet under any of their keys.
+    new = [record for record in records if stored_equal(seen, record) is None] if seen.records else records
     if (new or last) and run.status is not RunStatus.RUNNING:
         raise RunNotRunning(run_id=run.run_id, status=run.status)
     if run.cancellation_reason is not None and any(record.type == RecordType.TOOL_CALL_STARTED for record in new):

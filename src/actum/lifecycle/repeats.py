@@ -5,6 +5,7 @@ repeated when the key and the bytes that proved it are given again. Nothing is o
 """
 
 from collections.abc import Callable
+from itertools import count
 from typing import TypeAlias
 
 from actum.base.errors import Conflict, RecordConflict
@@ -62,7 +63,7 @@ def stored_with(seen: Seen, records: tuple[NewRecord, ...], absent: Absent) -> t
 
 def place(seen: Seen, *records: NewRecord) -> tuple[Placed, ...]:
     """New records at the positions that follow the scope's last one."""
-    return tuple([Placed(position, record) for position, record in enumerate(records, seen.position + 1)])
+    return tuple(map(Placed, count(seen.position + 1), records))
 
 
 def session_status(seen: Seen, session_id: str | None) -> SessionStatus | None:
