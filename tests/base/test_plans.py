@@ -61,7 +61,7 @@ def test_a_field_of_another_type_is_refused_with_its_path(given: dict[str, Any],
         conform(Outer(**given))
     assert refused.value.field == field
     with pytest.raises(InvalidValue) as refused:
-        plans.conform(Outer(**given), "records[2]")
+        plans.conform((Outer,), "records[2]", Outer(**given))
     assert refused.value.field == f"records[2].{field}"
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 
 from actum.base.checks import instant, refuse, text
+from actum.base.errors import InvalidValue, TooLarge
 from actum.base.json_values import TEN_TO_BOUND, Pairs, json_value, lowest_hidden, not_too_deep
 from actum.base.limits import CONTENT_DEPTH, IDENTIFIER_BYTES, INTEGER_DIGITS
 
@@ -31,41 +32,59 @@ ABSENT = msgspec.Raw()
 # No field's value.
 _NOTHING = object()
 
+_values = msgspec.structs.astuple
 _FINER = re.compile(r"\.[0-9]{3}[0-9]*[1-9]")
 
 
-def conform(value: Any, path: str) -> Any:  # noqa: ANN401 - works on every Value alike
-    """`value`, a struct, with every field put through its plan; the same object when nothing changed.
+def conform(kinds: tuple[type[msgspec.Struct], ...], path: str, value: Any) -> Any:  # noqa: ANN401 - works on every Value alike
+    """`value`, one of these structs, with every field put through its plan; the same object when nothing changed.
 
+    It is exactly one of them: a subclass has fields that the durable form of its base does not know.
     A plan judges a field by the value alone. So the very name that a field of this type passed last, such as the id of
     a run whose records come one after the other, passes again unseen.
     """
-    changed: dict[str, Any] = {}
     kind: type[msgspec.Struct] = type(value)
+    if kind not in kinds:
+        raise refuse(path, value, "is one of " + ", ".join(k.__name__ for k in kinds))
+    changed: dict[str, Any] = {}
     fields, passed = _fields(kind)
-    for i, before in enumerate(msgspec.structs.astuple(value)):
-        if before is passed[i]:
-            continue
-        name, plan, names = fields[i]
-        after = plan(f"{path}.{name}" if path else name, before)
-        if after is not before:
-            changed[name] = after
-        elif names and type(before) is str and len(before) <= IDENTIFIER_BYTES:
-            passed[i] = before
+    try:
+        for i, before in enumerate(_values(value)):
+            if before is passed[i]:
+                continue
+            name, plan, names = fields[i]
+            after = plan(name, before)
+            if after is not before:
+                changed[name] = after
+            elif names and type(before) is str and len(before) <= IDENTIFIER_BYTES:
+                passed[i] = before
+    except (InvalidValue, TooLarge) as error:
+        _place(path, error)
+        raise
     return msgspec.structs.replace(value, **changed) if changed else value
 
 
-def conform_decoded(value: Any, path: str) -> Any:  # noqa: ANN401 - see conform
+def conform_decoded(path: str, value: Any) -> Any:  # noqa: ANN401 - see conform
     """As `conform`, for a value from msgspec's decoder; only the rules that it does not know are looked at."""
     changed: dict[str, Any] = {}
     kind: type[msgspec.Struct] = type(value)
-    for name, plan in _fields_to_look_at(kind):
-        before = getattr(value, name)
-        # A decoder gives None only where the field takes it.
-        after = None if before is None else plan(f"{path}.{name}" if path else name, before)
-        if after is not before:
-            changed[name] = after
+    try:
+        for name, plan in _fields_to_look_at(kind):
+            before = getattr(value, name)
+            # A decoder gives None only where the field takes it.
+            after = None if before is None else plan(name, before)
+            if after is not before:
+                changed[name] = after
+    except (InvalidValue, TooLarge) as error:
+        _place(path, error)
+        raise
     return msgspec.structs.replace(value, **changed) if changed else value
+
+
+def _place(path: str, error: InvalidValue | TooLarge) -> None:
+    # A path is spelled out only for a refusal: on its way up, each value puts the name of its own place before it.
+    if path:
+        error.field = f"{path}.{error.field}"
 
 
 def conform_all(values: list[Any]) -> list[Any]:
@@ -76,7 +95,7 @@ def conform_all(values: list[Any]) -> list[Any]:
     kind: type[msgspec.Struct] = type(values[0])
     for name, _ in _fields_to_look_at(kind):
         if [*map(operator.attrgetter(name), values)].count(None) < len(values):
-            return [conform_decoded(value, "") for value in values]
+            return [conform_decoded("", value) for value in values]
     return values
 
 
@@ -162,19 +181,8 @@ def _unless_none(plan: Plan, path: str, value: Any) -> Any:  # noqa: ANN401 - se
 def _struct_plan(kinds: tuple[type[msgspec.Struct], ...], *, decoded: bool) -> Plan | None:
     if decoded:
         known = any(_fields_to_look_at(kind) for kind in kinds)
-        return _decoded_struct if known else None
-    return functools.partial(_struct, kinds)
-
-
-def _decoded_struct(path: str, value: Any) -> Any:  # noqa: ANN401 - see conform
-    return conform_decoded(value, path)
-
-
-def _struct(kinds: tuple[type[msgspec.Struct], ...], path: str, value: Any) -> Any:  # noqa: ANN401 - see conform
-    # Exactly one of the kinds: a subclass has fields that the durable form of its base does not know.
-    if type(value) not in kinds:
-        raise refuse(path, value, "is one of " + ", ".join(k.__name__ for k in kinds))
-    return conform(value, path)
+        return conform_decoded if known else None
+    return functools.partial(conform, kinds)
 
 
 def _items(plan: Plan, path: str, value: Any) -> Any:  # noqa: ANN401 - see conform

@@ -30,7 +30,7 @@ def append(command: c.AppendRunRecords, seen: Seen) -> Change:
     answers, placed = settle(command.records, row, seen)
     if not placed:
         return Change(result=answers)
-    return Change(result=answers, scope=row.scope, records=placed)
+    return Change(result=answers, scope=seen.scope, records=placed)
 
 
 def settle(

@@ -23,7 +23,7 @@ class Scope(Fact, frozen=True):
 
     def record_id(self, position: int) -> str:
         """The id of the record at `position`."""
-        return record_id(scope_digest(session_id=self.session_id, root_run_id=self.root_run_id), position)
+        return record_id(self.digest, position)
 
 
 class SessionRow(Fact, frozen=True):

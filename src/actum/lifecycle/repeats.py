@@ -12,7 +12,7 @@ from actum.base.errors import Conflict, RecordConflict
 from actum.lifecycle.change import Placed, Scope, Seen, SessionRow
 from actum.lifecycle.commands import Appended
 from actum.lifecycle.states import Run, SessionStatus
-from actum.records.record import NewRecord, Record
+from actum.records.record import NewRecord, Record, record_id
 
 _FIELDS = ("type", "payload", "timestamp", "turn_id", "agent_id", "session_id")
 
@@ -75,7 +75,7 @@ def session_status(seen: Seen, session_id: str | None) -> SessionStatus | None:
 def new_answer(scope: Scope, placed: Placed, run: Run, status: SessionStatus | None) -> Appended:
     """The answer for a record that this change stores."""
     return Appended(
-        id=scope.record_id(placed.position),
+        id=record_id(scope.digest, placed.position),
         inserted=True,
         session_status=status,
         cancellation_reason=run.cancellation_reason,
