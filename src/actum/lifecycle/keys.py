@@ -1,13 +1,10 @@
 """What each command locks and reads. Naming a row here is all that a rule must do to be shown it."""
 
-from operator import attrgetter
 from typing import assert_never
 
 from actum.lifecycle import commands as c
 from actum.lifecycle.change import Keys, Scope
 from actum.records.record import NewRecord
-
-_name = attrgetter("run_id", "event_key")
 
 
 def keys_of(command: c.Command) -> Keys:  # noqa: PLR0911 - one case a command
@@ -70,4 +67,4 @@ def _stop(command: c.RunSuspension | c.RunTerminal) -> Keys:
 
 
 def _names(records: tuple[NewRecord, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple(map(_name, records))
+    return tuple([(record.run_id, record.event_key) for record in records])

@@ -5,14 +5,13 @@ repeated when the key and the bytes that proved it are given again. Nothing is o
 """
 
 from collections.abc import Callable
-from itertools import count
 from typing import TypeAlias
 
 from actum.base.errors import Conflict, RecordConflict
 from actum.lifecycle.change import Placed, Scope, Seen, SessionRow
 from actum.lifecycle.commands import Appended
 from actum.lifecycle.states import Run, SessionStatus
-from actum.records.record import NewRecord, Record, record_id
+from actum.records.record import NewRecord, Record
 
 _FIELDS = ("type", "payload", "timestamp", "turn_id", "agent_id", "session_id")
 
@@ -63,7 +62,7 @@ def stored_with(seen: Seen, records: tuple[NewRecord, ...], absent: Absent) -> t
 
 def place(seen: Seen, *records: NewRecord) -> tuple[Placed, ...]:
     """New records at the positions that follow the scope's last one."""
-    return tuple(map(Placed, count(seen.position + 1), records))
+    return tuple([Placed(position, record) for position, record in enumerate(records, seen.position + 1)])
 
 
 def session_status(seen: Seen, session_id: str | None) -> SessionStatus | None:
@@ -75,7 +74,7 @@ def session_status(seen: Seen, session_id: str | None) -> SessionStatus | None:
 def new_answer(scope: Scope, placed: Placed, run: Run, status: SessionStatus | None) -> Appended:
     """The answer for a record that this change stores."""
     return Appended(
-        id=record_id(scope.digest, placed.position),
+        id=scope.record_id(placed.position),
         inserted=True,
         session_status=status,
         cancellation_reason=run.cancellation_reason,
