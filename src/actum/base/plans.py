@@ -52,11 +52,11 @@ def conform(kinds: tuple[type[msgspec.Struct], ...], path: str, value: Any) -> A
         for i, before in enumerate(_values(value)):
             if before is passed[i]:
                 continue
-            name, plan, names = fields[i]
+            name, plan, is_name = fields[i]
             after = plan(name, before)
             if after is not before:
                 changed[name] = after
-            elif names and type(before) is str and len(before) <= IDENTIFIER_BYTES:
+            elif is_name and type(before) is str and len(before) <= IDENTIFIER_BYTES:
                 passed[i] = before
     except (InvalidValue, TooLarge) as error:
         _place(path, error)

@@ -53,7 +53,7 @@ def settle(
     scope, status = row.scope, session_status(seen, run.session_id)
     answers = []
     for each in placed:
-        answers.append(new_answer(scope, each, run, status))  # noqa: PERF401 - of one record, which is common, a list display costs more
+        answers.append(new_answer(scope, each, run, status))  # noqa: PERF401 - quicker for one record, the common case
     if len(new) < len(records):
         for i, record in enumerate(records):
             stored = stored_equal(seen, record)

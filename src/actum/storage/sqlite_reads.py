@@ -44,7 +44,7 @@ class SQLiteFacts:
 
     def __init__(self, connection: sqlite3.Connection, chains: Chains) -> None:
         self._connection = connection
-        # For statements of one row, which leave nothing to be fetched: to make a cursor for each takes a tenth longer.
+        # For statements of one row, which leave nothing to be fetched; kept for the same reason as that of a commit.
         self.cursor = connection.cursor()
         self._chains = chains
         self._runs: dict[str, RunRow] = {}
