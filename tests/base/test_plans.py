@@ -61,7 +61,7 @@ def test_a_field_of_another_type_is_refused_with_its_path(given: dict[str, Any],
         conform(Outer(**given))
     assert refused.value.field == field
     with pytest.raises(InvalidValue) as refused:
-        plans.conform(Outer(**given), "records[2]")
+        plans.conform((Outer,), "records[2]", Outer(**given))
     assert refused.value.field == f"records[2].{field}"
 
 
@@ -103,3 +103,54 @@ def test_a_note_beside_a_type_is_no_rule() -> None:
     with contextlib.suppress(InvalidValue):
         conform(Noted(name=1))  # type: ignore[arg-type]  # the wrong type is the point
         pytest.fail("a number is no text")
+
+
+class TestWhatHasPassed:
+    """The very text that a field passed last passes unseen; nothing else does."""
+
+    def test_a_text_is_looked_at_until_another_passes(self) -> None:
+        looked: list[object] = []
+
+        def rule(_: str, value: object) -> object:
+            looked.append(value)
+            return value
+
+        class Named(Value):
+            name: Annotated[str, rule]
+            nick: Annotated[str, rule] | None = None
+
+        long = "x" * 513
+        for name in ("a", "a", "b", "b", "a", long, long):
+            conform(Named(name=name))
+        assert looked == ["a", "b", "a", long, long]
+        for nick in ("a", None, "a", "a"):
+            conform(Named(name=long, nick=nick))
+        assert looked[5:] == [long, "a", long, long, long]
+
+    def test_what_passed_does_not_vouch_for_its_equal(self) -> None:
+        class Loud(str):
+            __slots__ = ()
+
+        conform(Inner(name="a"))
+        exact = conform(Inner(name=Loud("a"))).name
+        assert type(exact) is str
+
+    def test_a_name_does_not_pass_for_another_field_or_kind(self) -> None:
+        blank = " "
+        outer = Outer(many=(Inner(name="a"),), data={"a": blank})
+        assert conform(outer) is outer
+        with pytest.raises(InvalidValue):
+            conform(Inner(name=blank))
+
+    def test_what_can_change_is_looked_at_each_time(self) -> None:
+        data: dict[str, Any] = {"a": [1]}
+        outer = Outer(data=data)
+        assert conform(outer) is outer
+        data["a"].append(float("nan"))
+        with pytest.raises(InvalidValue):
+            conform(outer)
+
+    def test_none_passes_only_where_it_may(self) -> None:
+        assert conform(Outer(inner=None, maybe=None)) == Outer()
+        with pytest.raises(InvalidValue):
+            conform(Inner(name=None))  # type: ignore[arg-type]  # the wrong type is the point

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 
 class Faults:
@@ -22,10 +22,18 @@ class Faults:
         """A connection that asks this object before each statement; it never waits for a lock."""
         faults = self
 
+        class FaultyCursor(sqlite3.Cursor):
+            def execute(self, sql: str, *values: Any) -> Self:
+                faults.judge(sql, super().execute)
+                return super().execute(sql, *values)
+
         class Faulty(sqlite3.Connection):
             def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
                 faults.judge(sql, super().execute)
                 return super().execute(sql, *values)
+
+            def cursor(self, *_: Any) -> sqlite3.Cursor:  # type: ignore[override]  # nobody here asks for another kind
+                return super().cursor(FaultyCursor)
 
         made: sqlite3.Connection = sqlite3.connect(*arguments, **{**options, "timeout": 0, "factory": Faulty})
         return made

@@ -22,48 +22,93 @@ from typing import Any
 import msgspec
 
 from actum.base.checks import instant, refuse, text
+from actum.base.errors import InvalidValue, TooLarge
 from actum.base.json_values import TEN_TO_BOUND, Pairs, json_value, lowest_hidden, not_too_deep
-from actum.base.limits import CONTENT_DEPTH, INTEGER_DIGITS
+from actum.base.limits import CONTENT_DEPTH, IDENTIFIER_BYTES, INTEGER_DIGITS
 
 Plan = Callable[[str, Any], Any]
 
 ABSENT = msgspec.Raw()
+# No field's value.
+_NOTHING = object()
 
+_values = msgspec.structs.astuple
 _FINER = re.compile(r"\.[0-9]{3}[0-9]*[1-9]")
 
 
-def conform(value: Any, path: str, *, decoded: bool = False) -> Any:  # noqa: ANN401 - works on every Value alike
-    """`value`, a struct, with every field put through its plan; the same object when nothing changed.
+def conform(kinds: tuple[type[msgspec.Struct], ...], path: str, value: Any) -> Any:  # noqa: ANN401 - works on every Value alike
+    """`value`, one of these structs, with every field put through its plan; the same object when nothing changed.
 
-    `decoded` values come from msgspec's decoder; only the rules that it does not know are looked at.
+    It is exactly one of them: a subclass has fields that the durable form of its base does not know.
+    A plan judges a field by the value alone. So the very name that a field of this type passed last, such as the id of
+    a run whose records come one after the other, passes again unseen.
     """
-    changed: dict[str, Any] = {}
-    prefix = f"{path}." if path else ""
     kind: type[msgspec.Struct] = type(value)
-    for name, plan in _fields_to_look_at(kind) if decoded else _fields(kind):
-        before = getattr(value, name)
-        # A decoder gives None only where the field takes it.
-        after = None if before is None and decoded else plan(prefix + name, before)
-        if after is not before:
-            changed[name] = after
+    if kind not in kinds:
+        raise refuse(path, value, "is one of " + ", ".join(k.__name__ for k in kinds))
+    changed: dict[str, Any] = {}
+    fields, passed = _fields(kind)
+    try:
+        for i, before in enumerate(_values(value)):
+            if before is passed[i]:
+                continue
+            name, plan, is_name = fields[i]
+            after = plan(name, before)
+            if after is not before:
+                changed[name] = after
+            elif is_name and type(before) is str and len(before) <= IDENTIFIER_BYTES:
+                passed[i] = before
+    except (InvalidValue, TooLarge) as error:
+        _place(path, error)
+        raise
     return msgspec.structs.replace(value, **changed) if changed else value
 
 
+def conform_decoded(path: str, value: Any) -> Any:  # noqa: ANN401 - see conform
+    """As `conform`, for a value from msgspec's decoder; only the rules that it does not know are looked at."""
+    changed: dict[str, Any] = {}
+    kind: type[msgspec.Struct] = type(value)
+    try:
+        for name, plan in _fields_to_look_at(kind):
+            before = getattr(value, name)
+            # A decoder gives None only where the field takes it.
+            after = None if before is None else plan(name, before)
+            if after is not before:
+                changed[name] = after
+    except (InvalidValue, TooLarge) as error:
+        _place(path, error)
+        raise
+    return msgspec.structs.replace(value, **changed) if changed else value
+
+
+def _place(path: str, error: InvalidValue | TooLarge) -> None:
+    # A path is spelled out only for a refusal: on its way up, each value puts the name of its own place before it.
+    if path:
+        error.field = f"{path}.{error.field}"
+
+
 def conform_all(values: list[Any]) -> list[Any]:
-    """What `conform` gives for each of these, which were decoded as one type and are at least one.
+    """What `conform_decoded` gives for each of these, which were decoded as one type and are at least one.
 
     Most fields that are looked at need not be there, and are not: then their plans have nothing to say.
     """
     kind: type[msgspec.Struct] = type(values[0])
     for name, _ in _fields_to_look_at(kind):
         if [*map(operator.attrgetter(name), values)].count(None) < len(values):
-            return [conform(value, "", decoded=True) for value in values]
+            return [conform_decoded("", value) for value in values]
     return values
 
 
 @functools.cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, Plan], ...]:
-    return _planned(kind, decoded=False)
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[tuple[str, Plan, bool], ...], list[object]]:
+    """The fields in their order, and the value that each has passed last: at first None where that may stand.
+
+    With each field stands whether it holds a name: a text with a rule of its own. Only names are remembered; what
+    people write is not kept alive, and what can be changed is looked at anew.
+    """
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields = tuple((name, plan, _holds_a_name(hints[name])) for name, plan in _planned(kind, decoded=False))
+    return fields, [None if _takes_none(plan) else _NOTHING for _, plan, _ in fields]
 
 
 @functools.cache
@@ -75,6 +120,15 @@ def _planned(kind: type[msgspec.Struct], *, decoded: bool) -> tuple[tuple[str, P
     hints = typing.get_type_hints(kind, include_extras=True)
     plans = ((name, _plan(hints[name], decoded=decoded)) for name in kind.__struct_fields__)
     return tuple((name, plan) for name, plan in plans if plan is not None)
+
+
+def _holds_a_name(hint: Any) -> bool:  # noqa: ANN401 - see _plan
+    either = hint if typing.get_origin(hint) is typing.Annotated else next(iter(typing.get_args(hint)), None)
+    return typing.get_origin(either) is typing.Annotated and typing.get_args(either)[0] is str
+
+
+def _takes_none(plan: Plan) -> bool:
+    return isinstance(plan, functools.partial) and plan.func is _unless_none
 
 
 def _plan(hint: Any, *, decoded: bool) -> Plan | None:  # noqa: ANN401 - a type form has no type of its own
@@ -127,26 +181,20 @@ def _unless_none(plan: Plan, path: str, value: Any) -> Any:  # noqa: ANN401 - se
 def _struct_plan(kinds: tuple[type[msgspec.Struct], ...], *, decoded: bool) -> Plan | None:
     if decoded:
         known = any(_fields_to_look_at(kind) for kind in kinds)
-        return _decoded_struct if known else None
-    return functools.partial(_struct, kinds)
-
-
-def _decoded_struct(path: str, value: Any) -> Any:  # noqa: ANN401 - see conform
-    return conform(value, path, decoded=True)
-
-
-def _struct(kinds: tuple[type[msgspec.Struct], ...], path: str, value: Any) -> Any:  # noqa: ANN401 - see conform
-    # Exactly one of the kinds: a subclass has fields that the durable form of its base does not know.
-    if type(value) not in kinds:
-        raise refuse(path, value, "is one of " + ", ".join(k.__name__ for k in kinds))
-    return conform(value, path)
+        return conform_decoded if known else None
+    return functools.partial(conform, kinds)
 
 
 def _items(plan: Plan, path: str, value: Any) -> Any:  # noqa: ANN401 - see conform
-    if not isinstance(value, tuple | list):
+    if type(value) is not tuple and not isinstance(value, tuple | list):
         raise refuse(path, value, "is a list or tuple")
-    after = tuple([plan(f"{path}[{i}]", item) for i, item in enumerate(value)])
-    return value if type(value) is tuple and all(map(operator.is_, after, value)) else after
+    same = type(value) is tuple
+    after = []
+    for i, item in enumerate(value):
+        exact = plan(f"{path}[{i}]", item)
+        same = same and exact is item
+        after.append(exact)
+    return value if same else tuple(after)
 
 
 def _one_of(choices: tuple[Any, ...], path: str, value: Any) -> Any:  # noqa: ANN401 - see conform

@@ -87,7 +87,7 @@ def conform(value: V, path: str = "") -> V:
     labels, which are copied). Raises InvalidValue with the path of the field, or TooLarge.
     """
     try:
-        exact: V = plans.conform(value, path)
+        exact: V = plans.conform((type(value),), path, value)
     except RecursionError:
         raise _refused(path or "value", value, f"nests deeper than {JSON_DEPTH} levels") from None
     return exact
@@ -103,7 +103,7 @@ def exact(value: V) -> V:
         data.decode("utf-8")
         read: V = _decoder(type(value)).decode(data)
         if read == value:
-            return plans.conform(read, "", decoded=True)  # type: ignore[no-any-return]  # the same type comes back
+            return plans.conform_decoded("", read)  # type: ignore[no-any-return]  # the same type comes back
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         # What is wrong, and where, only the slow look can say.
         return conform(value)
@@ -148,7 +148,7 @@ def load(kind: type[V], data: bytes) -> V:
     is not canonical, an instant finer than milliseconds. Raises TooLarge for a field beyond its bound.
     """
     value: V = _decoded(kind, data)
-    exact: V = plans.conform(value, "", decoded=True)
+    exact: V = plans.conform_decoded("", value)
     return exact
 
 

@@ -1,5 +1,7 @@
 """Rules for ordinary records: a batch may mix stored and new ones; only what is new needs a running run."""
 
+from collections.abc import Iterable
+
 from actum.base.errors import CancellationRequested, OwnerMismatch, RunNotRunning
 from actum.lifecycle import commands as c
 from actum.lifecycle.change import Change, Placed, RunRow, Seen
@@ -30,7 +32,7 @@ def append(command: c.AppendRunRecords, seen: Seen) -> Change:
     answers, placed = settle(command.records, row, seen)
     if not placed:
         return Change(result=answers)
-    return Change(result=answers, scope=row.scope, records=placed)
+    return Change(result=answers, scope=seen.scope, records=placed)
 
 
 def settle(
@@ -41,16 +43,24 @@ def settle(
     Raises RecordConflict for a stored record that differs, then RunNotRunning or CancellationRequested for what is new.
     """
     run = row.run
-    new = [record for record in records if stored_equal(seen, record) is None]
+    # Nearly always nothing is stored yet under any of their keys.
+    new = _unstored(records, seen) if seen.records else records
     if (new or last) and run.status is not RunStatus.RUNNING:
         raise RunNotRunning(run_id=run.run_id, status=run.status)
-    if run.cancellation_reason is not None and any(record.type == RecordType.TOOL_CALL_STARTED for record in new):
+    if run.cancellation_reason is not None and RecordType.TOOL_CALL_STARTED in {record.type for record in new}:
         raise CancellationRequested(run_id=run.run_id, reason=run.cancellation_reason)
     placed = place(seen, *new, *last)
     scope, status = row.scope, session_status(seen, run.session_id)
-    answers = [new_answer(scope, each, run, status) for each in placed]
-    for i, record in enumerate(records if len(new) < len(records) else ()):
-        stored = stored_equal(seen, record)
-        if stored is not None:
-            answers.insert(i, old_answer(stored, run, status))
+    answers = []
+    for each in placed:
+        answers.append(new_answer(scope, each, run, status))  # noqa: PERF401 - quicker for one record, the common case
+    if len(new) < len(records):
+        for i, record in enumerate(records):
+            stored = stored_equal(seen, record)
+            if stored is not None:
+                answers.insert(i, old_answer(stored, run, status))
     return tuple(answers), placed
+
+
+def _unstored(records: Iterable[NewRecord], seen: Seen) -> tuple[NewRecord, ...]:
+    return tuple([record for record in records if stored_equal(seen, record) is None])

@@ -7,11 +7,11 @@ from actum.lifecycle.change import RunRow, Seen, SessionRow, Tombstone
 def run_row(seen: Seen, run_id: str) -> RunRow:
     """The run's row. Raises RunNotFound, RunPurged."""
     row = seen.runs.get(run_id)
-    if row is None:
-        raise RunNotFound(run_id=run_id)
+    if isinstance(row, RunRow):
+        return row
     if isinstance(row, Tombstone):
         raise RunPurged(run_id=run_id)
-    return row
+    raise RunNotFound(run_id=run_id)
 
 
 def session_row(seen: Seen, session_id: str) -> SessionRow:

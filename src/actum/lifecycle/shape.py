@@ -4,7 +4,7 @@
 judged without looking at a single stored fact.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TypeVar, assert_never
 
 from actum.base.checks import refuse
@@ -161,12 +161,14 @@ def _lifecycle(path: str, record: NewRecord, kind: RecordType) -> None:
     check_payload(record)
 
 
-def _together(records: tuple[NewRecord, ...], proofs: Iterable[NewRecord]) -> None:
+def _together(records: tuple[NewRecord, ...], proofs: Sequence[NewRecord]) -> None:
     """Ordinary records, no key twice, all within the bounds of one command."""
-    every = (*proofs, *records)
+    every = (*proofs, *records) if proofs else records
     if len(every) > COMMAND_RECORDS:
         raise TooLarge(field="records", size=len(every), limit=COMMAND_RECORDS, unit="records")
-    size = sum([len(record.payload) for record in every])
+    size = 0
+    for record in every:
+        size += len(record.payload)
     if size > COMMAND_BYTES:
         raise TooLarge(field="records", size=size, limit=COMMAND_BYTES)
     for i, record in enumerate(records):
@@ -175,8 +177,10 @@ def _together(records: tuple[NewRecord, ...], proofs: Iterable[NewRecord]) -> No
                 f"records[{i}].type", record.type, "is no lifecycle type; those are stored by their operations"
             )
         check_payload(record)
+    if len(every) == 1:
+        return
     names = [(record.run_id, record.event_key) for record in every]
-    if len(names) > 1 and len(set(names)) < len(names):
+    if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise refuse("event_key", twice[1], "stands once in a command")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 from actum.base.checks import identifier, instant, refuse, several
 from actum.base.errors import AccessDenied, ContractError, RecordNotFound, SuspensionNotFound
@@ -50,14 +50,13 @@ class LocalStore(OwnedStore):
         """The command in one transaction."""
         if not isinstance(command, c.Operation):
             raise refuse("command", command, "is an operation of the store, such as RootRunStart")
-        # Every operation is one of the union's members; the rules give each its own answer.
-        exact = checked(cast("c.Command", command))
+        exact = checked(command)  # type: ignore[arg-type]  # every operation is one of the union's members
         if self._tenant is not None:
             exact = for_tenant(exact, self._tenant)
-        answer = await self._backend.write(partial(self._step, exact), _size(exact))
-        return cast("R", answer)
+        answer: R = await self._backend.write(partial(self._step, exact), _size(exact))
+        return answer
 
-    def _step(self, command: c.Command, tx: Transaction) -> object:
+    def _step(self, command: c.Command, tx: Transaction) -> Any:  # noqa: ANN401 - the rules give each command its own answer
         keys = keys_of(command)
         seen = self._see(tx, keys)
         change = decide(command, seen)
@@ -396,7 +395,10 @@ def _status(path: str, given: object) -> str:
 def _size(command: Any) -> int:  # noqa: ANN401 - any command, whichever records it carries
     """About how many bytes a command writes: its payloads and a checkpoint; a purge may move a whole file."""
     if isinstance(command, c.AppendRunRecords):
-        return 512 + sum([len(record.payload) for record in command.records])
+        size = 512
+        for record in command.records:
+            size += len(record.payload)
+        return size
     if isinstance(command, c.PurgeSession | c.PurgeOneShot):
         return COMMAND_BYTES
     stop = getattr(command, "suspension", None) or getattr(command, "terminal", None) or command

@@ -22,11 +22,11 @@ class FileLock:
 
     def acquire(self) -> None:
         """Waits until the lock is held. Raises StoreUnavailable when the file cannot be made or locked."""
-        self._take(wait=True)
+        self._take(fcntl.LOCK_EX)
 
     def attempt(self) -> bool:
         """Whether the lock is held now, without waiting for it."""
-        return self._take(wait=False)
+        return self._take(fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def release(self, *, remove: bool = False) -> None:
         """Gives the lock back, and keeps the file open for the next time; `remove` deletes the file first."""
@@ -49,28 +49,31 @@ class FileLock:
             self._descriptor = None
         _open.discard(self)
 
-    def _take(self, *, wait: bool) -> bool:
+    def _take(self, how: int) -> bool:
         try:
-            if self._descriptor is not None:
-                return self._flock(self._descriptor, wait=wait)
-            while self._flock(descriptor := self._opened(), wait=wait):
-                if self._in_place(descriptor):
-                    return True
-                # Whoever held it before has deleted the file: that lock guards nothing any more.
-                self.close()
-            self.close()
+            if self._descriptor is None:
+                self._take_first(how)
+            else:
+                fcntl.flock(self._descriptor, how)
+        except BlockingIOError:
+            return False
         except OSError as error:
             self.close()
             raise StoreUnavailable(reason=f"{error.strerror}: cannot lock {self.path.name}") from error
-        return False
-
-    @staticmethod
-    def _flock(descriptor: int, *, wait: bool) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            return False
         return True
+
+    def _take_first(self, how: int) -> None:
+        while True:
+            descriptor = self._opened()
+            try:
+                fcntl.flock(descriptor, how)
+            except BlockingIOError:
+                self.close()
+                raise
+            if self._in_place(descriptor):
+                return
+            # Whoever held it before has deleted the file: that lock guards nothing any more.
+            self.close()
 
     def _opened(self) -> int:
         with _guard:

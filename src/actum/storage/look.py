@@ -59,12 +59,17 @@ def look(facts: Facts, keys: Keys) -> Seen:
         row = _take(facts, run_id, runs)
         if isinstance(row, RunRow) and row.run.parent_run_id is not None:
             _take(facts, row.run.parent_run_id, runs)
+    records: dict[tuple[str, str], Record] = {}
+    for run_id, event_key in keys.records:
+        record = facts.record(run_id, event_key)
+        if record is not None:
+            records[run_id, event_key] = record
     return Seen(
         scope=scope,
         position=0 if scope is None else facts.position(scope),
         sessions=sessions,
         runs=runs,
-        records={key: record for key in keys.records if (record := facts.record(*key)) is not None},
+        records=records,
         suspension=None if keys.suspension_of is None else facts.suspension(keys.suspension_of),
         running_run_id=facts.running(scope) if keys.running and scope is not None else None,
         advanced=facts.advanced(keys.consumer, scope) if keys.consumer is not None and scope is not None else 0,

@@ -7,9 +7,9 @@ A store does not survive a fork: in the child every call is refused, and the fil
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from actum.base.clock import Clock, SystemClock
 from actum.base.errors import StoreUnavailable
@@ -51,15 +51,16 @@ class SQLiteBackend:
         """Who holds owner ids of this store: locks on files in the folder `…-owners` beside it."""
         return self._owners
 
-    async def write(self, work: Callable[[Transaction], T], size: int) -> T:
+    def write(self, work: Callable[[Transaction], T], size: int) -> Coroutine[Any, Any, T]:
         """`work` in a transaction that it may share with others; its answer after the commit."""
-        self._require_own_process()
-        answer: T = await self._writer.ask(work, size)
-        return answer
+        if self._process != os.getpid():
+            raise _forked()
+        return self._writer.ask(work, size)
 
     async def read(self, work: Callable[[Reader], T]) -> T:
         """`work` on one state of the rows."""
-        self._require_own_process()
+        if self._process != os.getpid():
+            raise _forked()
         answer: T = await self._reader.ask(work)
         return answer
 
@@ -69,8 +70,8 @@ class SQLiteBackend:
             await asyncio.to_thread(self._reader.stop)
             await asyncio.to_thread(self._writer.stop)
 
-    def _require_own_process(self) -> None:
-        if self._process != os.getpid():
-            raise StoreUnavailable(
-                reason="this store was opened before a fork; only the parent may use it, so open stores after forking"
-            )
+
+def _forked() -> StoreUnavailable:
+    return StoreUnavailable(
+        reason="this store was opened before a fork; only the parent may use it, so open stores after forking"
+    )

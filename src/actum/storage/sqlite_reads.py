@@ -46,6 +46,8 @@ class SQLiteFacts:
 
     def __init__(self, connection: sqlite3.Connection, chains: Chains) -> None:
         self._connection = connection
+        # For statements of one row, which leave nothing to be fetched; kept for the same reason as that of a commit.
+        self.cursor = connection.cursor()
         self._chains = chains
         self._runs: dict[str, RunRow] = {}
         self._numbers: dict[str, tuple[int, int]] = {}
@@ -83,7 +85,7 @@ class SQLiteFacts:
         known = self._runs.get(run_id)
         if known is not None:
             return known
-        row = self._connection.execute(_RUN, (run_id,)).fetchone()
+        row = self.cursor.execute(_RUN, (run_id,)).fetchone()
         if row is None:
             return self._tombstone("run", run_id)
         if len(self._numbers) >= _KNOWN:
@@ -102,7 +104,7 @@ class SQLiteFacts:
         known = self._sessions.get(session_id)
         if known is not None:
             return known
-        row = self._connection.execute(_SESSION, (session_id,)).fetchone()
+        row = self.cursor.execute(_SESSION, (session_id,)).fetchone()
         if row is None:
             return self._tombstone("session", session_id)
         if len(self._sessions) >= _KNOWN:
@@ -124,7 +126,7 @@ class SQLiteFacts:
         found = self._runs.get(run_id) or self.run(run_id)
         if not isinstance(found, RunRow):
             return None
-        row = self._connection.execute(_RECORD, (self._numbers[run_id][0], event_key)).fetchone()
+        row = self.cursor.execute(_RECORD, (self._numbers[run_id][0], event_key)).fetchone()
         if row is None:
             return None
         run = found.run

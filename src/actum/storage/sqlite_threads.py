@@ -7,15 +7,14 @@ import threading
 import types
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from actum.base.errors import ActumError, StoreUnavailable
+from actum.base.value import Fact
 from actum.storage.sqlite_file import SQLiteFile, unavailable
 
 
-@dataclass(slots=True)
-class Job:
+class Job(Fact, frozen=True, gc=True):
     """A piece of work, about how many bytes it writes, and the future that waits for its answer, if one must."""
 
     work: Callable[[Any], Any]
@@ -53,14 +52,10 @@ class Crew:
         self._shared = shared
         self._queue: Queue = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._unanswered = 0
+        # How many of its jobs have no answer yet.
+        self.unanswered = 0
         self._guard = threading.Lock()
         self._stopped = False
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing waits here, at this moment."""
-        return not self._unanswered
 
     async def ask(self, work: Callable[[Any], Any], size: int = 0) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work`, done by one of the threads. Raises what it raises, or StoreUnavailable."""
@@ -73,11 +68,11 @@ class Crew:
         with self._guard:
             if self._stopped:
                 raise StoreUnavailable(reason="the store is closed")
-            if self._unanswered >= len(self._threads) < self._size:
+            if self.unanswered >= len(self._threads) < self._size:
                 thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
                 self._threads.append(thread)
                 thread.start()
-            self._unanswered += len(jobs)
+            self.unanswered += len(jobs)
             for job in jobs:
                 self._queue.put(job)
 
@@ -103,7 +98,7 @@ class Crew:
 
     def _answer(self, answers: list[Answer]) -> None:
         with self._guard:
-            self._unanswered -= len(answers)
+            self.unanswered -= len(answers)
         _deliver(answers)
 
 

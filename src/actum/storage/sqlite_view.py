@@ -71,12 +71,13 @@ class SQLiteView:
 
     def apply(self, change: Change) -> None:
         """Writes the change."""
-        if change.empty:
+        appends = change.appends
+        if not appends and change.empty:
             return
         if self.savepoints and not self._set:
             self._connection.execute("SAVEPOINT command")
             self._set = True
-        self._appended = change.appends and not self.wrote
+        self._appended = appends and not self.wrote
         self.wrote = True
         if change.scope is not None and self._appended:
             self._writes.append(change.scope, change.records)

@@ -64,7 +64,7 @@ class Writer:
             return await future
         # The first of a round leads: it lets the others join, and then it writes for them all.
         group = [Job(work, size)]
-        task = asyncio.current_task()
+        task = asyncio.current_task(loop)
         if task is not None and task is self._alone() and self._in_a_row < _IN_A_ROW:
             self._in_a_row += 1
         else:
@@ -73,7 +73,8 @@ class Writer:
             self._in_a_row = 0
         answers = self._written_at_once(group)
         if answers is None:
-            future = group[0].future = loop.create_future()
+            future = loop.create_future()
+            group[0] = Job(work, size, future)
             self._hand_over(group)
             return await future
         # The leader's own answer comes first, and waits for nobody.
@@ -118,14 +119,16 @@ class Writer:
 
     def _written_at_once(self, jobs: list[Job]) -> list[Answer] | None:
         """The answers in the order of the jobs, if this thread could write them; else None, and nothing is written."""
-        size = sum([job.size for job in jobs])
+        size = 0
+        for job in jobs:
+            size += job.size
         if len(jobs) > _AT_ONCE_COMMANDS or size > _AT_ONCE_BYTES or self._unfolded > _UNFOLDED_BYTES:
             return None
-        if not self._crew.idle or not self._turn.acquire(blocking=False):
+        if self._crew.unanswered or not self._turn.acquire(blocking=False):
             return None
         try:
             commits = self._commits
-            answers = commits.attempt(jobs) if commits is not None and commits.ready else None
+            answers = None if commits is None else commits.attempt(jobs)
             self._unfolded += size + _COMMIT_BYTES
         finally:
             self._turn.release()

@@ -141,7 +141,7 @@ class SQLiteWrites:
             run, scope = self._facts.numbers(placed.record.run_id)
             rows.append(record_values(placed, scope, run))
         if len(rows) == 1:
-            self._connection.execute(_INSERT_RECORD, rows[0])
+            self._facts.cursor.execute(_INSERT_RECORD, rows[0])
         else:
             self._connection.executemany(_INSERT_RECORD, rows)
 
