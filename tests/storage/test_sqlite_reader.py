@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from actum.base.errors import StoreUnavailable
-from actum.lifecycle.change import Scope
+from actum.lifecycle.change import Keys, Scope
 from actum.storage.backend import Reader, RecordQuery, RunQuery, SessionQuery, Slice
 from actum.storage.sqlite import SQLiteBackend
 from actum.testing.script import ManualClock
@@ -151,6 +151,17 @@ async def test_little_that_stands_among_much_is_looked_for_by_another_thread(
     # What the thread reads on the same connection is never cut short.
     everything = await backend.read(Asked(partial(read_all, others + 3)))
     assert everything == others + 3
+
+
+async def test_steps_are_counted_for_each_glance_anew(backend: SQLiteBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite counts those of a statement over all times that it was run; a row that is there is always found at once."""
+    monkeypatch.setattr("actum.storage.sqlite_reader._GLANCE_STEPS", 2_000)
+    await stored(backend, 3)
+    asked = Asked(methodcaller("see", Keys(scope_of="r1", runs=("r1",))))
+    for count in range(1, 2_001):
+        await backend.read(asked)
+        assert (asked.begun, asked.here) == (count, True)
+    assert await backend.read(lambda reader: len(reader.sessions(SessionQuery(limit=9)))) == 1
 
 
 async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteBackend) -> None:

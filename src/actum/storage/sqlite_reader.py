@@ -8,6 +8,7 @@ taken, goes to a reading thread; so does everything for a while after the disk h
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from traceback import clear_frames
 from typing import Any, Final, NoReturn
 
@@ -25,9 +26,10 @@ _THREADS: Final = 2
 # In another thread the same work takes longer, and the interpreter's lock holds the loop up all the same.
 _GLANCE_ROWS: Final = PAGE_ITEMS
 _GLANCE_BYTES: Final = MIB
-# What one of its statements may pass over before it finds that: some ten thousand entries of an index, about a
-# millisecond, counted in instructions of the database's own machine.
-_GLANCE_STEPS: Final = 100_000
+# How much of the database's own work it may take to find that, counted in so many steps at a time: enough to pass over
+# some ten thousand entries of an index, in about a millisecond.
+_STEPS: Final = 2_000
+_GLANCE_STEPS: Final = 50 * _STEPS
 # A glance that took longer waited for the disk; so many reads after it go to the threads.
 _SLOW_S: Final = 0.005
 _ASIDE: Final = 200
@@ -99,7 +101,8 @@ class Reader:
         self._sharing = threading.Lock()
         self._turn = threading.Lock()
         self._near: tuple[sqlite3.Connection, Chains] | None = None
-        self._glancing = False
+        # What is left of them to the glance under way; None while there is none.
+        self._steps_left: int | None = None
         self._aside = 0
         self._missed = 0
         self._in_a_row = 0
@@ -133,19 +136,31 @@ class Reader:
 
     def _glanced(self, connection: sqlite3.Connection, chains: Chains, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - as above
         begun = self._clock.monotonic()
-        self._glancing = True
         try:
-            return _read(connection, work, Glance(connection, chains))
+            return _read(connection, partial(self._in_few_steps, work), Glance(connection, chains))
         except (sqlite3.Error, OSError) as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
                 raise TooMuch from None
             raise told(error, self._file) from error
         finally:
-            self._glancing = False
             took = self._clock.monotonic() - begun
             self._stretch_s += took
             if took > _SLOW_S:
                 self._aside = _ASIDE
+
+    def _in_few_steps(self, work: Callable[[Any], Any], view: Glance) -> Any:  # noqa: ANN401 - as above
+        self._steps_left = _GLANCE_STEPS
+        try:
+            return work(view)
+        finally:
+            self._steps_left = None
+
+    def _stepped(self) -> bool:
+        """Asked after so many steps on the shared connection: whether the statement under way is to end there."""
+        if self._steps_left is None:
+            return False
+        self._steps_left -= _STEPS
+        return self._steps_left < 0
 
     def _serve(self, connection: sqlite3.Connection, waiting: Queue, first: Job, answer: Answering) -> None:
         """Job after job until the queue ends, each on one state of the rows, with no transaction in between."""
@@ -156,8 +171,7 @@ class Reader:
         near = self._sharing.acquire(blocking=False)
         turn = self._turn if near else threading.Lock()
         if near:
-            # Asked after so many steps of a statement; a statement for which the answer is yes ends there.
-            connection.set_progress_handler(lambda: self._glancing, _GLANCE_STEPS)
+            connection.set_progress_handler(self._stepped, _STEPS)
             self._near = connection, chains
         job: Job | None = first
         try:
@@ -187,6 +201,8 @@ class Reader:
 
 def _read(connection: sqlite3.Connection, work: Callable[[Any], Any], view: SQLiteView) -> Any:  # noqa: ANN401 - as above
     """The answer of `work` on one state of the rows."""
+    if connection.in_transaction:  # an earlier read could not be ended
+        connection.execute("ROLLBACK")
     connection.execute("BEGIN")
     try:
         return work(view)
