@@ -257,7 +257,7 @@ class TestRecords:
             assert ("".join(each.event_key for each in found.records), found.more) == (keys[:3], True)
 
     async def test_payloads_are_those_of_the_records(self, filled: Backend) -> None:
-        for runs in (["r1"], ["r2", "r1"], ["nobody"], ["r1", "r2"]):
+        for runs in (None, ["r1"], ["r2", "r1"], ["nobody"], ["r1", "r2"]):
             for limit, after, max_bytes in ((1, 0, 99), (4, 3, 99), (9, 0, 7), (99, 99, 99), (99, 0, 99)):
                 query = RecordQuery(scope=Scope("s1"), runs=runs, limit=limit, after=after, max_bytes=max_bytes)
                 whole = await records(filled, query)
@@ -426,8 +426,9 @@ class TestLists:
         assert await behind(9) == (value.replace(first, position=1), second)
         await apply(listed, Change(None, scope=Scope("s1"), advance=("c", 2)))
         assert await behind(9) == (second,)
-        assert await listed.read(lambda reader: reader.advanced("c", Scope("s1"))) == 2
-        assert await listed.read(lambda reader: reader.advanced("d", Scope("s1"))) == 0
+        for consumer, position in (("c", 2), ("d", 0)):
+            seen = await listed.read(methodcaller("see", Keys(scope=Scope("s1"), consumer=consumer)))
+            assert seen.advanced == position
 
 
 class TestPurge:

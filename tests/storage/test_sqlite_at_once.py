@@ -121,7 +121,7 @@ class TestAtOnce:
     async def test_the_log_is_folded_by_the_writer_after_some_megabytes(
         self, timed: SQLiteBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("actum.storage.sqlite_writer._UNFOLDED_BYTES", 40_000)
+        monkeypatch.setattr("actum.storage.sqlite_writer._UNFOLDED_BYTES", 30_000)
         assert [await own_thread(timed, f"k{i}") for i in range(7)] == [True, True, True, False, True, True, True]
 
     async def test_the_turn_of_another_process_keeps_no_event_loop_waiting(

@@ -75,6 +75,17 @@ def test_the_older_part_of_a_chain_too_long_to_keep_is_read_each_time(
     assert len(statements) == 3
 
 
+def test_a_chain_too_long_to_keep_makes_room_for_the_next(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actum.storage.sqlite_chains._KEPT", 2)
+    chains, statements = Chains(connection), told(connection)
+    assert names(chains) == WHOLE
+    for _ in range(3):
+        assert names(chains, "h1") == ["h1", "h0"]
+    assert len(statements) == 2
+
+
 def test_what_another_connection_has_written_is_read(file: SQLiteFile, connection: sqlite3.Connection) -> None:
     chains = Chains(connection)
     assert names(chains) == WHOLE

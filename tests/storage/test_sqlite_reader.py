@@ -154,7 +154,7 @@ async def test_little_that_stands_among_much_is_looked_for_by_another_thread(
 
 
 async def test_steps_are_counted_for_each_glance_anew(backend: SQLiteBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite counts those of a statement over all times that it was run; a row that is there is always found at once."""
+    """SQLite counts those of a statement over all the times that it was run; a row is always found at once."""
     monkeypatch.setattr("actum.storage.sqlite_reader._GLANCE_STEPS", 2_000)
     await stored(backend, 3)
     asked = Asked(methodcaller("see", Keys(scope_of="r1", runs=("r1",))))

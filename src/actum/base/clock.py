@@ -3,7 +3,9 @@
 import asyncio
 import secrets
 import time
+import types
 import uuid
+from collections.abc import Generator
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
@@ -78,3 +80,9 @@ def chance() -> float:
 async def wait(seconds: float) -> None:
     """Wait for real. Whatever waits takes this function as an argument, so that a test need not."""
     await asyncio.sleep(seconds)
+
+
+@types.coroutine
+def next_round() -> Generator[None, None, None]:
+    """Lets the event loop turn to its other tasks once."""
+    yield

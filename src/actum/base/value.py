@@ -1,7 +1,7 @@
 """Values and the one encoder: strict, frozen, deterministic. With `plans`, the only importer of msgspec.
 
-`dump` writes a value that `conform` accepts; `load` reads only what `dump` could have meant. Equality of payloads is
-equality of these bytes, so nothing here sorts, rounds or repairs.
+`dump` writes a value that `conform` accepts; `load` reads a value that `dump` could have written, also in another
+spelling. Equality of payloads is equality of their bytes, so nothing here sorts, rounds or repairs.
 """
 
 import functools
@@ -96,7 +96,8 @@ def conform(value: V, path: str = "") -> V:
 def exact(value: V) -> V:
     """As `conform`, for a long value that is looked at once: several times as quick, and always another object.
 
-    Nesting is bounded by the decoder, not by the bound of stored values. Raises what `conform` raises.
+    Nesting is bounded by the decoder, not by the bound of stored values; texts and numbers of a subclass, where they
+    stand inside JSON, come back plain. Raises what `conform` raises for all else.
     """
     try:
         data = _encode(value)

@@ -77,7 +77,7 @@ class Follows(Value):
 
 
 class Page(Value, Generic[T]):
-    """A part of a list, oldest first. `cursor` is always set: what comes after it is what this page has not read."""
+    """A part of a list, in the list's order. `cursor` is always set: what comes after it this page has not read."""
 
     items: tuple[T, ...]
     cursor: str
@@ -97,7 +97,7 @@ def record_id(digest: str, position: int) -> str:
 
 
 def following(cursor: str, count: int) -> list[str]:
-    """The ids that the next `count` records of a scope have behind a record id, or record cursor, of a store."""
+    """The ids that a scope's next `count` records get; `cursor` is the id of its last one, or a cursor at its end."""
     digest, _, position = cursor.rpartition("-")
     return [record_id(digest, int(position) + i) for i in range(1, count + 1)]
 

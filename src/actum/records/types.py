@@ -8,7 +8,7 @@ _OWN = re.compile(r"x\.[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127}", re.ASCII)
 
 
 class RecordType(StrEnum):
-    """Every record type that Actum writes."""
+    """Every record type that is Actum's own."""
 
     RUN_STARTED = "run_started"
     RUN_SUSPENDED = "run_suspended"

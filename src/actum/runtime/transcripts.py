@@ -146,15 +146,13 @@ class Histories:
     async def placed(self, history: HistoryRef | None) -> Placed:
         """The whole transcript of `history`, with its places."""
         placed = Placed()
-        cursor: str | None = None
-        while history is not None:
+        cursor, more = None, history is not None
+        while history is not None and more:
             page = await self._store.read_transcript(history.run_id, cursor=cursor, limit=PAGE_ITEMS)
             for record in page.items:
                 messages = messages_of(record)
                 placed.add([(record.id, len(messages))], messages)
-            if not page.more:
-                break
-            cursor = page.cursor
+            cursor, more = page.cursor, page.more
         return placed
 
     async def summary(self, history: HistoryRef | None) -> HistoryCompressed | None:

@@ -94,7 +94,7 @@ class Reader(Protocol):
         ...
 
     def payloads(self, query: RecordQuery) -> PayloadSlice:
-        """As `records` of some runs, without what else a record has."""
+        """As `records`, without what else a record has."""
         ...
 
     def chain(self, run_id: str) -> Iterable[tuple[str, int]]:
@@ -119,10 +119,6 @@ class Reader(Protocol):
 
     def behind(self, consumer: str, limit: int, tenant: str | None) -> tuple[ScopeBehind, ...]:
         """At most `limit` scopes whose last position is beyond what the consumer has handled, oldest scope first."""
-        ...
-
-    def advanced(self, consumer: str, scope: Scope) -> int:
-        """The position that the consumer has handled; 0 when it has handled nothing."""
         ...
 
 

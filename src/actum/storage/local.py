@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any, TypeVar, get_args
 
 from actum.base.checks import identifier, instant, refuse, several
+from actum.base.clock import next_round
 from actum.base.errors import AccessDenied, ContractError, RecordNotFound, SuspensionNotFound
-from actum.base.limits import COMMAND_BYTES, PAGE_ITEMS_DEFAULT
+from actum.base.limits import COMMAND_BYTES, KIB, PAGE_ITEMS_DEFAULT
 from actum.base.value import replace
 from actum.lifecycle import commands as c
 from actum.lifecycle.change import Keys, RunRow, Scope, Seen, SessionRow
@@ -25,11 +26,14 @@ from actum.messages.message import Message
 from actum.records.kinds import PendingKind, messages_spelled
 from actum.records.record import Page, Record
 from actum.storage import pages
-from actum.storage.backend import Backend, Reader, RunQuery, SessionQuery, Transaction
+from actum.storage.backend import Backend, PayloadSlice, Reader, RunQuery, SessionQuery, Transaction
 from actum.storage.contract import OwnedStore
 from actum.storage.cursors import after_of, list_digest
 
 R = TypeVar("R")
+
+# So much is decoded at a stretch on the thread that asks: half a millisecond of common messages, a few of dense ones.
+_STRETCH_BYTES = 128 * KIB
 
 
 class LocalStore(OwnedStore):
@@ -191,7 +195,7 @@ class LocalStore(OwnedStore):
             lambda reader: pages.message_page(reader, self._run(reader, run_id), cursor, limit)
         )
         try:
-            return Page(items=tuple(messages_spelled(found.types, found.payloads)), cursor=ends, more=found.more)
+            return Page(items=tuple(await _messages(found)), cursor=ends, more=found.more)
         except ContractError:
             # Which record it is, the records themselves tell.
             return await super().read_messages(run_id, cursor=cursor, limit=limit)
@@ -375,6 +379,20 @@ def _run_page(reader: Reader, name: str, query: RunQuery, cursor: str | None) ->
     )
 
 
+async def _messages(found: PayloadSlice) -> list[Message]:
+    """The messages of these payloads, with room for the other tasks of the loop in between."""
+    messages: list[Message] = []
+    begin = size = 0
+    for end, payload in enumerate(found.payloads, 1):
+        size += len(payload)
+        if size >= _STRETCH_BYTES or end == len(found.payloads):
+            if begin:
+                await next_round()
+            messages += messages_spelled(found.types[begin:end], found.payloads[begin:end])
+            begin, size = end, 0
+    return messages
+
+
 def _mapping(path: str, given: Mapping[str, str] | None) -> dict[str, str]:
     if given is not None and not isinstance(given, Mapping):
         raise refuse(path, given, "is a mapping of text to text")
@@ -382,7 +400,9 @@ def _mapping(path: str, given: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _statuses(given: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_status("statuses", each) for each in several("statuses", given, object, "run statuses"))
+    return tuple(
+        dict.fromkeys(_status("statuses", each) for each in several("statuses", given, object, "run statuses"))
+    )
 
 
 def _status(path: str, given: object) -> str:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from actum.base.checks import identifier, labels, refuse, several
-from actum.base.errors import DurableDataError, InvalidCursor, shortened
+from actum.base.errors import DurableDataError, InvalidCursor, TooLarge, shortened
 from actum.base.limits import PAGE_BYTES, PAGE_ITEMS
 from actum.base.value import Json, Value
 from actum.lifecycle.change import Keys, RunRow, Scope
@@ -18,6 +18,8 @@ from actum.storage.cursors import list_cursor
 T = TypeVar("T", bound=Value)
 Row = TypeVar("Row")
 
+# All of Actum's, and many of a product's own.
+_TYPES_MAX = 256
 _TRANSCRIPT = tuple(sorted(str(kind) for kind in TRANSCRIPT_TYPES))
 
 
@@ -38,7 +40,10 @@ def checked_types(types: Sequence[str] | None) -> tuple[str, ...] | None:
             raise refuse(f"types[{i}]", name, "is text")
         if not is_record_type(name):
             raise refuse(f"types[{i}]", name, "is a record type")
-    return tuple(dict.fromkeys(str(name) for name in types))
+    wanted = tuple(dict.fromkeys(str(name) for name in types))
+    if len(wanted) > _TYPES_MAX:
+        raise TooLarge(field="types", size=len(wanted), limit=_TYPES_MAX, unit="types")
+    return wanted
 
 
 def checked_filters(wanted: Mapping[str, str] | None, path: str) -> dict[str, str]:
@@ -157,7 +162,8 @@ def value_page(
 
 def filters_of(**given: Json) -> dict[str, Json]:
     """The filters of a list as its cursor carries them."""
-    return {name: value for name, value in given.items() if value not in (None, {}, [])}
+    # No labels to have is no filter. No status to be in is one: nothing passes it.
+    return {name: value for name, value in given.items() if value not in (None, {})}
 
 
 def optional_id(path: str, value: str | None) -> str | None:

@@ -82,6 +82,8 @@ class Chains:
             self._version = version
         if self._whole and self._whole[0][0] == run_id:
             return self._whole
+        if run_id not in self._kept and len(self._kept) >= _KEPT:
+            self.forget()
         return self._walked(run_id)
 
     def _walked(self, run_id: str) -> Iterator[Link]:

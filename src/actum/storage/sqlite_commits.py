@@ -42,10 +42,10 @@ class Commits:
         self._seen_in_place = clock.monotonic()
         self._patient = True
         self._slow = 0
-        # Whether a committed transaction has erased, and whether traces of it are left.
         self._view = SQLiteView(connection)
         # Changes with each commit of another connection, in this process or elsewhere.
         self._version: int | None = None
+        # Whether a committed transaction has erased, and whether traces of it are left.
         self._erased = False
         self._unclean = False
 

@@ -1,15 +1,13 @@
 """Lists of sessions and runs out of SQLite: each filter has an index that ends in the list's order."""
 
-import heapq
 import sqlite3
-from collections.abc import Iterable, Iterator
 from typing import Final
 
 from actum.base.clock import to_millis
 from actum.lifecycle.change import RunRow, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.storage.backend import RunQuery, SessionQuery
-from actum.storage.sqlite_rows import LAST_POSITION, RUN_COLUMNS, SESSION_COLUMNS, Row, run_of, session_of
+from actum.storage.sqlite_rows import LAST_POSITION, RUN_COLUMNS, SESSION_COLUMNS, run_of, session_of
 
 Statement = tuple[str, list[str | int]]
 
@@ -83,28 +81,13 @@ def session_statement(query: SessionQuery) -> Statement:
 
 def runs_of(connection: sqlite3.Connection, query: RunQuery) -> tuple[RunRow, ...]:
     """Run rows in list order."""
-    lists: list[Iterable[Row]] = [connection.execute(*statement) for statement in run_statements(query)]
-    # Several statuses are several walks of one index, each in list order: merged, not sorted.
-    merged = heapq.merge(*lists, key=_place)
-    return tuple(run_of(row) for row, _ in zip(merged, range(query.limit), strict=False))
+    statement, values = run_statement(query)
+    return tuple(run_of(row) for row in connection.execute(statement, values))
 
 
-def _place(row: Row) -> tuple[int, str]:
-    return row[16], row[4]
-
-
-def run_statements(query: RunQuery) -> Iterator[Statement]:
-    """The statements whose lists, merged, are the list: one, unless nothing but several statuses narrows it."""
+def run_statement(query: RunQuery) -> Statement:
+    """The statement for a list of runs, led by its narrowest filter: the session, a label, what they wait for, ..."""
     statuses = None if query.statuses is None else tuple(dict.fromkeys(query.statuses))
-    narrow = query.session_id or query.labels or query.awaiting or query.agent_id or query.tenant
-    if statuses is None or narrow:
-        yield _run_statement(query, statuses)
-        return
-    for status in statuses:
-        yield _run_statement(query, (status,))
-
-
-def _run_statement(query: RunQuery, statuses: tuple[str, ...] | None) -> Statement:
     where = _Where()
     labels = list(query.labels.items())
     table, time, name = "runs AS r INDEXED BY runs_by_time", "r.started", "r.run_id"
@@ -123,7 +106,7 @@ def _run_statement(query: RunQuery, statuses: tuple[str, ...] | None) -> Stateme
         table = "runs AS r INDEXED BY runs_by_agent"
     elif query.tenant is not None:
         table = "runs AS r INDEXED BY runs_by_tenant"
-    elif statuses is not None:
+    elif statuses is not None and len(statuses) == 1:
         table = "runs AS r INDEXED BY runs_by_status"
     _narrow(where, query, labels, statuses)
     if query.since is not None:

@@ -12,17 +12,17 @@ from functools import partial
 from traceback import clear_frames
 from typing import Any, Final, NoReturn
 
-from actum.base.clock import Clock
+from actum.base.clock import Clock, next_round
 from actum.base.limits import MIB, PAGE_ITEMS
 from actum.base.value import replace
 from actum.storage.backend import PayloadSlice, RecordQuery, Slice
 from actum.storage.sqlite_chains import Chains, Link
 from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, next_round, told
+from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, told
 from actum.storage.sqlite_view import SQLiteView
 
 _THREADS: Final = 2
-# What a glance on a loop's own thread may find: one to two milliseconds of work, less than its caller has with it then.
+# What a glance on a loop's own thread may find: one to two milliseconds of work; to use it costs its caller more.
 # In another thread the same work takes longer, and the interpreter's lock holds the loop up all the same.
 _GLANCE_ROWS: Final = PAGE_ITEMS
 _GLANCE_BYTES: Final = MIB
@@ -96,7 +96,7 @@ class Reader:
     def __init__(self, file: SQLiteFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._crew = Crew("actum-sqlite-reader", _THREADS, file, self._serve, shared=True)
+        self._crew = Crew("actum-sqlite-reader", _THREADS, file, self._serve)
         # One of the threads shares its connection with glances; whoever holds `_turn` uses it.
         self._sharing = threading.Lock()
         self._turn = threading.Lock()

@@ -41,7 +41,7 @@ _RECORD: Final = f"SELECT {RECORD_COLUMNS} FROM records AS c WHERE c.run = ? AND
 class SQLiteFacts:
     """Single rows. A run, its session and its scope's last position are asked once, and then known until `forget`.
 
-    Who keeps this object longer than one state of the rows lasts must say what has changed meanwhile.
+    It is made for one transaction. Whoever keeps it for the next calls `forget` when somebody has written meanwhile.
     """
 
     def __init__(self, connection: sqlite3.Connection, chains: Chains) -> None:

@@ -6,7 +6,8 @@ which of the records there are its own, the index tells.
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import groupby, repeat
+from operator import itemgetter
 from typing import Final, TypeAlias
 
 from actum.records.record import Record
@@ -35,24 +36,28 @@ def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: Record
     if query.runs is None:
         rows, names, more = _of_scope(connection, query, where[0])
         return Slice(tuple(_records(rows, names, digest)), more=more, last=where[1])
-    room = Room(query)
     records: list[Record] = []
-    for runs, rows in _of_runs(connection, facts, query, where[0], RECORD_COLUMNS, room):
+    parts, more = _of_runs(connection, facts, query, where[0], RECORD_COLUMNS)
+    for runs, rows in parts:
         names = {place.run: named(run_id, place.agent_id, query.scope.session_id) for run_id, place in runs.items()}
         records += _records(rows, names, digest)
-    return Slice(tuple(records), more=room.full, last=where[1])
+    return Slice(tuple(records), more=more, last=where[1])
 
 
 def payloads_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: RecordQuery) -> PayloadSlice:
-    """As `records_of` of some runs, of each record only its type and its payload."""
+    """As `records_of`, of each record only its type and its payload."""
     where = scope_row(connection, query.scope)
     if where is None:
         return PayloadSlice((), (), more=False, through=None, last=0)
-    room, rows = Room(query), list[Row]()
-    for _, theirs in _of_runs(connection, facts, query, where[0], _PAYLOAD_COLUMNS, room):
-        rows += theirs
+    if query.runs is None:
+        room = Room(query)
+        rows = room.take(connection.execute(*record_statement(query, where[0], columns=_PAYLOAD_COLUMNS, sound=False)))
+        more = room.full
+    else:
+        parts, more = _of_runs(connection, facts, query, where[0], _PAYLOAD_COLUMNS)
+        rows = [row for _, theirs in parts for row in theirs]
     types, payloads = [type_name(row[2]) for row in rows], [row[0] for row in rows]
-    return PayloadSlice(types, payloads, more=room.full, through=rows[-1][1] if rows else None, last=where[1])
+    return PayloadSlice(types, payloads, more=more, through=rows[-1][1] if rows else None, last=where[1])
 
 
 def _records(rows: list[Row], names: Mapping[int, Record], digest: str) -> list[Record]:
@@ -79,17 +84,38 @@ def _of_scope(
 
 
 def _of_runs(
-    connection: sqlite3.Connection, facts: SQLiteFacts, query: RecordQuery, scope: int, columns: str, room: Room
-) -> Iterator[tuple[Runs, list[Row]]]:
-    """The rows for which there is room, part by part, each with the runs that it was read for."""
-    for runs in _together(facts, query, scope):
-        yield runs, room.take(connection.execute(*record_statement(query, scope, runs, columns)))
+    connection: sqlite3.Connection,
+    facts: SQLiteFacts,
+    query: RecordQuery,
+    scope: int,
+    columns: str,
+    most: int = _TOGETHER,
+) -> tuple[list[tuple[Runs, list[Row]]], bool]:
+    """The rows of some runs in parts, each with the runs that it was read for; and whether there are more rows."""
+    room = Room(query)
+    parts: list[tuple[Runs, list[Row]]] = []
+    for runs in _together(facts, query, scope, most):
+        rows = room.take(connection.execute(*record_statement(query, scope, runs, columns)))
+        if len(runs) > 1 and _astray(runs, rows):
+            return _of_runs(connection, facts, query, scope, columns, 1)
+        parts.append((runs, rows))
         if room.full:
-            return
+            break
+    return parts, room.full
 
 
-def _together(facts: SQLiteFacts, query: RecordQuery, scope: int) -> Iterator[Runs]:
-    """The runs asked for, as many together as one statement reads in their order.
+def _astray(runs: Runs, rows: Sequence[Row]) -> bool:
+    """Whether a record stands behind its run's end, as on a damaged file; who reads that run alone never meets it."""
+    ends = {place.run: place.ends for place in runs.values()}
+    for run, theirs in groupby(rows, itemgetter(-1)):
+        *_, last = theirs
+        if last[1] > ends[run]:
+            return True
+    return False
+
+
+def _together(facts: SQLiteFacts, query: RecordQuery, scope: int, most: int) -> Iterator[Runs]:
+    """The runs asked for, at most so many together, and only such as one statement reads in their order.
 
     That is as long as each begins right behind the end of the one before it, as in most chains. Runs that are still to
     be walked to (an iterator) come one by one: none is asked for before its turn.
@@ -106,7 +132,7 @@ def _together(facts: SQLiteFacts, query: RecordQuery, scope: int) -> Iterator[Ru
             runs = {}
         runs[run_id] = place
         ends = place.ends
-        if alone or len(runs) == _TOGETHER:
+        if alone or len(runs) == most:
             yield runs
             runs = {}
     if runs:

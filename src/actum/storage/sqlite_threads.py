@@ -4,8 +4,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
-import types
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -38,18 +37,19 @@ Serve: TypeAlias = Callable[[sqlite3.Connection, Queue, Job, Answering], None]
 
 
 class Crew:
-    """At most `size` threads around one queue, each started when it is needed, each with a connection of its own.
+    """At most `size` threads around one queue, each started when it is needed, each with a connection.
+
+    Other threads may use the connection of one of them too, in turn with it.
 
     A connection is held by its thread's frames. A forked child has no such thread, and its copy of the frames is never
     cleared; so it cannot close the connection by accident, which would take the parent's log away.
     """
 
-    def __init__(self, name: str, size: int, file: SQLiteFile, serve: Serve, *, shared: bool = False) -> None:
+    def __init__(self, name: str, size: int, file: SQLiteFile, serve: Serve) -> None:
         self._name = name
         self._size = size
         self._file = file
         self._serve = serve
-        self._shared = shared
         self._queue: Queue = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         # How many of its jobs have no answer yet.
@@ -57,10 +57,10 @@ class Crew:
         self._guard = threading.Lock()
         self._stopped = False
 
-    async def ask(self, work: Callable[[Any], Any], size: int = 0) -> Any:  # noqa: ANN401 - whatever the work gives
+    async def ask(self, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - whatever the work gives
         """The answer of `work`, done by one of the threads. Raises what it raises, or StoreUnavailable."""
         future = asyncio.get_running_loop().create_future()
-        self.put([Job(work, size, future)])
+        self.put([Job(work, 0, future)])
         return await future
 
     def put(self, jobs: Sequence[Job]) -> None:
@@ -89,7 +89,7 @@ class Crew:
     def _run(self) -> None:
         while (job := self._queue.get()) is not None:
             try:
-                with self._file.connected("rw", shared=self._shared) as connection:
+                with self._file.connected("rw", shared=True) as connection:
                     self._serve(connection, self._queue, job, self._answer)
                     return
             except (sqlite3.Error, OSError, ActumError) as error:
@@ -100,12 +100,6 @@ class Crew:
         with self._guard:
             self.unanswered -= len(answers)
         _deliver(answers)
-
-
-@types.coroutine
-def next_round() -> Generator[None, None, None]:
-    """Lets the event loop turn to its other tasks once."""
-    yield
 
 
 def settle(answers: list[Answer]) -> None:

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Mapping
 
-from actum.lifecycle.change import Change, Keys, RunRow, Scope, Seen, SessionRow
+from actum.lifecycle.change import Change, Keys, RunRow, Seen, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.storage.backend import PayloadSlice, RecordQuery, RunQuery, SessionQuery, Slice
 from actum.storage.look import look
@@ -64,10 +64,6 @@ class SQLiteView:
     def behind(self, consumer: str, limit: int, tenant: str | None) -> tuple[ScopeBehind, ...]:
         """Scopes that the consumer has not handled to their end, oldest first."""
         return behind_of(self._connection, consumer, limit, tenant)
-
-    def advanced(self, consumer: str, scope: Scope) -> int:
-        """The position that the consumer has handled."""
-        return self._facts.advanced(consumer, scope)
 
     def apply(self, change: Change) -> None:
         """Writes the change."""

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from actum.base.clock import Clock
+from actum.base.clock import Clock, next_round
 from actum.base.errors import StoreUnavailable
 from actum.base.limits import GROUP_BYTES, GROUP_COMMANDS
 from actum.storage.sqlite_commits import Commits
 from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, next_round, settle
+from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, settle
 
 # What a loop's own thread may write in one go: a few milliseconds of work.
 _AT_ONCE_COMMANDS: Final = 64
@@ -30,8 +30,8 @@ _AT_ONCE_BYTES: Final = 256 * 1024
 _IN_A_ROW: Final = 7
 # After so many bytes of log, a group goes to the writer's thread, which folds the log into the file.
 _UNFOLDED_BYTES: Final = 4 * 1024 * 1024
-# A commit writes whole pages: its rows, and the leaves of three indexes.
-_COMMIT_BYTES: Final = 4 * 4096
+# A commit writes whole pages: its rows, and the leaves of two indexes.
+_COMMIT_BYTES: Final = 3 * 4096
 
 
 def _nobody() -> None:
@@ -44,7 +44,7 @@ class Writer:
     def __init__(self, file: SQLiteFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._crew = Crew("actum-sqlite-writer", 1, file, self._serve, shared=True)
+        self._crew = Crew("actum-sqlite-writer", 1, file, self._serve)
         self._gathered: dict[asyncio.AbstractEventLoop, list[Job]] = {}
         # Whoever holds it writes: `_commits` is there once the thread has opened it.
         self._turn = threading.Lock()

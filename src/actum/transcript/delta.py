@@ -1,8 +1,8 @@
 """What a step adds to a transcript, and the promise that no prefix is ever poisoned.
 
 At every prefix of a run's log the transcript, with its history, obeys the law, or ends in one open group. `extends`
-says so of one record's messages after another, `check_prefix` of a transcript as a whole. Verification asks it of
-everything that is stored; the runtime keeps the promise by what it writes together.
+says so of one record's messages after another, which verification asks of everything that is stored; `check_prefix` of
+a transcript as a whole. The runtime keeps the promise by what it writes together.
 """
 
 from collections.abc import Sequence

@@ -19,7 +19,8 @@ def turns(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
     """The transcript cut at its user messages without results; without the leading system messages.
 
     `leading(messages)` and the turns put together again are the transcript. What stands before the first such user
-    message (an assistant's welcome) is a first turn of its own. A lawful transcript is cut into lawful turns.
+    message (an assistant's welcome) comes as a first turn of its own, though no input begins it: `keep_newest_turns`
+    never counts or keeps it. A lawful transcript is cut into lawful turns.
     """
     messages = several("messages", messages, Message, "messages")
     cut: list[list[Message]] = []
@@ -41,11 +42,11 @@ def begins_turn(message: Message) -> bool:
 
 
 def keep_newest_turns(messages: Sequence[Message], count: int) -> tuple[Message, ...]:
-    """The leading system messages and the newest `count` whole turns; all of them when there are no more.
+    """The leading system messages and the newest `count` turns that an input begins; all of those if there are no more.
 
     The answer is lawful and, behind the system messages, begins with a user message without results; so a welcome
-    before the first input is left out. Raises TranscriptError for a transcript that breaks the law, or that holds no
-    turn to keep and therefore cannot be trimmed; InvalidValue for a count below 1.
+    before the first input is always left out. Raises TranscriptError for a transcript that breaks the law, or that
+    holds no turn to keep and therefore cannot be trimmed; InvalidValue for a count below 1.
     """
     if type(count) is not int or count < 1:
         raise refuse("count", count, "is a whole number of turns from 1")

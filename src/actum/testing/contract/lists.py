@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from actum.base.errors import InvalidCursor, InvalidValue, NotFound
+from actum.base.errors import InvalidCursor, InvalidValue, NotFound, TooLarge
+from actum.lifecycle.states import RunStatus
 from actum.records.record import Page, Record
 from actum.storage.contract import OwnedStore
 from actum.testing import samples
@@ -223,6 +224,21 @@ class TypeFilterPromises:
             await store.list_run_records("r1", types=types)
         async with refused(store, InvalidValue):
             await store.list_session_run_records("s1", types=types)
+
+    async def test_more_types_than_anybody_has_are_refused(self, store: OwnedStore) -> None:
+        await scenes.running(store)
+        types = [f"x.{n}" for n in range(257)]
+        assert not (await store.list_run_records("r1", types=types[:256] * 2)).items
+        for read in (store.list_run_records, store.list_scope_records):
+            async with refused(store, TooLarge):
+                await read("r1", types=types)
+
+    async def test_a_status_may_be_given_often(self, store: OwnedStore) -> None:
+        await scenes.running(store)
+        page = await store.list_runs("s1", statuses=[RunStatus.RUNNING, RunStatus.FAILED] * 50_000, limit=1)
+        assert [run.run_id for run in page.items] == ["r1"]
+        again = await store.list_runs("s1", statuses=[RunStatus.FAILED, RunStatus.RUNNING], cursor=page.cursor)
+        assert again.items == ()
 
     @pytest.mark.parametrize("statuses", ["running", ["asleep"], [None], [[]], 7, {}])
     async def test_a_status_that_no_run_has_is_refused(self, store: OwnedStore, statuses: Any) -> None:  # noqa: ANN401 - wrong statuses are the point

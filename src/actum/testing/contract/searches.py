@@ -207,6 +207,7 @@ class RunListPromises:
         calls = (
             lambda: store.list_runs("s2", cursor=cursor),
             lambda: store.list_runs("s1", cursor=cursor, statuses=[RunStatus.RUNNING]),
+            lambda: store.list_runs("s1", cursor=cursor, statuses=[]),
             lambda: store.list_runs("s1", cursor=cursor, agent_id=samples.AGENT),
             lambda: store.list_runs("s1", cursor=found),
             lambda: store.find_runs(cursor=cursor),
