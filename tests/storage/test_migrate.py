@@ -35,9 +35,35 @@ def test_a_step_of_another_text_is_no_step_of_ours(digests: dict[int, str]) -> N
 def test_statements_come_one_by_one_without_the_remarks_between() -> None:
     sql = "-- what it is; and why\n\nCREATE TABLE a (\n    x TEXT -- a; b\n);\nINSERT INTO a VALUES ('--;\n');\n"
     assert list(step(1, sql).statements()) == [
-        "CREATE TABLE a (\n    x TEXT -- a; b\n);\n",
-        "INSERT INTO a VALUES ('--;\n');\n",
+        "CREATE TABLE a (\n    x TEXT -- a; b\n);",
+        "INSERT INTO a VALUES ('--;\n');",
     ]
+
+
+TRIGGER = "CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1; SELECT 2; END;"
+
+
+@pytest.mark.parametrize(
+    "sql, statements",
+    [
+        ("SELECT 1; SELECT 2;\n", ["SELECT 1;", "SELECT 2;"]),
+        (f"{TRIGGER} SELECT 3;", [TRIGGER, "SELECT 3;"]),
+        ("/* a; b\n */ SELECT 1; -- c; d\n  -- e\n\tSELECT 2;", ["SELECT 1;", "SELECT 2;"]),
+        ("SELECT 1;\n\n-- the end; at last\n/* and\nthis; */ ", ["SELECT 1;"]),
+        ("-- nothing yet", []),
+        ("", []),
+    ],
+)
+def test_statements_end_at_their_own_mark_wherever_lines_end(sql: str, statements: list[str]) -> None:
+    assert list(step(1, sql).statements()) == statements
+
+
+@pytest.mark.parametrize(
+    "tail", ["CREATE TABLE b (x)", "SELECT ';'", "/* open;", f"{TRIGGER[:-6]}", "SELECT 2 -- and no more;"]
+)
+def test_a_statement_without_its_mark_is_never_dropped(tail: str) -> None:
+    with pytest.raises(ValueError, match=r"0001_x\.sql ends within a statement"):
+        list(step(1, f"SELECT 1;\n{tail}\n").statements())
 
 
 def test_the_steps_are_numbered_without_a_gap() -> None:

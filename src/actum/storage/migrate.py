@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from actum.base.errors import NotAStore, SchemaTooNew
+from actum.base.errors import NotAStore, SchemaTooNew, shortened
 
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql", re.ASCII)
+# Blanks and remarks, as they stand between statements.
+_REMARKS = re.compile(r"(?:\s|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +25,19 @@ class Migration:
     digest: str
 
     def statements(self) -> Iterator[str]:
-        """The statements one by one: a transaction around them is the caller's, which a whole script would end."""
-        statement = ""
-        for line in self.sql.splitlines(keepends=True):
-            if not statement and line.startswith(("--", "\n")):
-                continue
-            statement += line
-            if sqlite3.complete_statement(statement):
+        """The statements one by one: a transaction around them is the caller's, which a whole script would end.
+
+        Raises ValueError for a last statement without its `;`, which the database would never be told.
+        """
+        begins = _behind_remarks(self.sql, 0)
+        for mark in re.finditer(";", self.sql):
+            # A `;` also stands in texts, remarks and triggers; one in the remarks before a statement is passed by.
+            statement = self.sql[begins : mark.end()]
+            if statement and sqlite3.complete_statement(statement):
                 yield statement
-                statement = ""
+                begins = _behind_remarks(self.sql, mark.end())
+        if begins < len(self.sql):
+            raise ValueError(f"{self.name} ends within a statement; `;` is missing: {shortened(self.sql[begins:])}")
 
 
 @cache
@@ -61,3 +67,8 @@ def pending(
         if digests.get(step.number) != step.digest:
             raise NotAStore(location=location, reason=f"its schema was not made by {step.name} as this Actum knows it")
     return steps[version:]
+
+
+def _behind_remarks(sql: str, begins: int) -> int:
+    remarks = _REMARKS.match(sql, begins)
+    return begins if remarks is None else remarks.end()
