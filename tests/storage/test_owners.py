@@ -1,6 +1,11 @@
 import asyncio
+import fcntl
+import hashlib
 import os
+import shutil
 import signal
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,6 +57,21 @@ def files_in(folder: Path) -> int:
     return len(list(folder.iterdir()))
 
 
+def is_there(place: Path) -> bool:
+    return place.exists()
+
+
+@contextmanager
+def taken_away(folder: Path) -> Iterator[None]:
+    """A file stands in the folder's place meanwhile."""
+    aside = folder.with_name("aside")
+    shutil.move(folder, aside)
+    folder.touch()
+    yield
+    folder.unlink()
+    shutil.move(aside, folder)
+
+
 @pytest.fixture(params=["memory", "file"])
 def owners(request: pytest.FixtureRequest, folder: Path) -> Owners:
     return ProcessOwners() if request.param == "memory" else FileOwners(folder)
@@ -81,6 +101,131 @@ class TestAnyOwners:
     @pytest.mark.parametrize("owner", ["owner-1", "../../etc/passwd", "a/b", "ж" * 256, "."])
     async def test_an_id_that_nobody_made_is_not_alive(self, owners: Owners, owner: str) -> None:
         assert not await owners.alive(owner)
+
+
+class Closed(Exception):
+    """What a closed store says."""
+
+
+def refuse() -> None:
+    raise Closed
+
+
+class TestAClosedStore:
+    @pytest.mark.parametrize("kind", ["memory", "file"])
+    async def test_it_neither_gives_owners_nor_knows_any(self, folder: Path, kind: str) -> None:
+        owners: Owners = (
+            ProcessOwners(require_open=refuse) if kind == "memory" else FileOwners(folder, require_open=refuse)
+        )
+        with pytest.raises(Closed):
+            await owners.alive("owner-1")
+        with pytest.raises(Closed):
+            async with owners.hold():
+                pass
+        assert not is_there(folder)
+
+
+class TestWhoAsks:
+    """A dead owner is dead for everybody who asks, and for those who ask in the same moment."""
+
+    @pytest.fixture
+    def left(self, folder: Path) -> Path:
+        """The file of a dead owner, `owner-dead`."""
+        folder.mkdir()
+        file = folder / hashlib.sha256(b"owner-dead").hexdigest()
+        file.touch()
+        return file
+
+    @pytest.fixture
+    def asker(self, left: Path) -> Iterator[int]:
+        """Another who asks for it and has not finished."""
+        descriptor = os.open(left, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield descriptor
+        os.close(descriptor)
+
+    @pytest.mark.usefixtures("asker")
+    async def test_a_dead_owner_is_dead_while_another_asks(self, folder: Path, left: Path) -> None:
+        assert not await FileOwners(folder).alive("owner-dead")
+        assert not is_there(left)
+
+    @pytest.mark.usefixtures("asker")
+    async def test_an_owner_comes_while_another_asks_for_a_dead_one(self, folder: Path, left: Path) -> None:
+        async with FileOwners(folder).hold() as owner:
+            assert not is_there(left)
+            assert await FileOwners(folder).alive(owner)
+
+    async def test_whoever_asks_late_leaves_the_file_that_came_after(
+        self, folder: Path, left: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It has opened a file that is removed, and made anew, before it asks."""
+        lock = fcntl.flock
+
+        def late(descriptor: int, how: int) -> None:
+            left.unlink()
+            left.touch()
+            lock(descriptor, how)
+
+        monkeypatch.setattr(fcntl, "flock", late)
+        assert not await FileOwners(folder).alive("owner-dead")
+        assert is_there(left)
+
+    async def test_a_file_that_went_meanwhile_is_a_dead_owners(
+        self, folder: Path, left: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def gone(file: Path) -> bool:
+            file.unlink()
+            return file == left
+
+        monkeypatch.setattr(Path, "is_file", gone)
+        assert not await FileOwners(folder).alive("owner-dead")
+        assert files_in(folder) == 0
+
+
+class TestWhatElseLiesThere:
+    @pytest.fixture
+    def strange(self, folder: Path) -> list[Path]:
+        """What no owner has made."""
+        places = [folder / name for name in ("lost+found", ".DS_Store", "A1", "a" * 64, "b" * 64)]
+        folder.mkdir()
+        places[0].mkdir()
+        places[1].touch()
+        places[2].touch()
+        places[3].mkdir()
+        os.mkfifo(places[4])
+        return places
+
+    async def test_it_is_left_alone(self, folder: Path, strange: list[Path]) -> None:
+        async with FileOwners(folder).hold() as owner:
+            assert await FileOwners(folder).alive(owner)
+        assert files_in(folder) == len(strange)
+        assert all(map(is_there, strange))
+
+    @pytest.fixture
+    def theirs(self, folder: Path) -> Path:
+        """The file of an owner `theirs`."""
+        folder.mkdir()
+        file = folder / hashlib.sha256(b"theirs").hexdigest()
+        file.touch()
+        return file
+
+    async def test_the_file_of_another_user_is_passed_by(
+        self, folder: Path, theirs: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opening = os.open
+
+        def guarded(path: Path, *how: int) -> int:
+            if path == theirs:
+                raise PermissionError(13, "Permission denied")
+            return opening(path, *how)
+
+        monkeypatch.setattr(os, "open", guarded)
+        owners = FileOwners(folder)
+        async with owners.hold() as owner:
+            assert await owners.alive(owner)
+            with pytest.raises(StoreUnavailable, match="Permission denied"):
+                await owners.alive("theirs")
+        assert is_there(theirs)
 
 
 class TestFiles:
@@ -129,6 +274,24 @@ class TestFiles:
         with pytest.raises(StoreUnavailable, match="Not a directory"):
             async with FileOwners(tmp_path / "file" / "owners").hold():
                 pass
+
+    async def test_a_place_whose_name_is_too_long(self, tmp_path: Path) -> None:
+        owners = FileOwners(tmp_path / ("x" * 300))
+        with pytest.raises(StoreUnavailable, match="File name too long"):
+            async with owners.hold():
+                pass
+        with pytest.raises(StoreUnavailable, match="File name too long"):
+            await owners.alive("owner-1")
+
+    async def test_an_owner_is_given_back_where_its_file_cannot_be_removed(self, folder: Path) -> None:
+        owners = FileOwners(folder)
+        async with AsyncExitStack() as held:
+            owner = await held.enter_async_context(owners.hold())
+            with taken_away(folder):
+                await held.aclose()
+        assert files_in(folder) == 1
+        assert not await owners.alive(owner)
+        assert files_in(folder) == 0
 
     async def test_many_come_at_once(self, folder: Path) -> None:
         """Each clears away dead files while others are about to lock theirs."""

@@ -196,6 +196,8 @@ async def refused(call):
 async def child(backend, path):
     answers = [await refused(append(backend, "child")), await refused(SQLiteBackend.open(path))]
     answers.append(await refused(backend.read(lambda reader: tuple(reader.chain("r1")))))
+    answers.append(await refused(backend.owners.alive("owner-1")))
+    answers.append(await refused(backend.owners.hold().__aenter__()))
     await backend.close()
     return answers
 
@@ -211,7 +213,7 @@ pid = os.fork()
 if pid == 0:
     # The child ends as a program does, with everything that Python cleans up on its way out.
     answers = asyncio.run(child(backend, sys.argv[1]))
-    sys.exit(0 if answers == [True] * 3 else 1)
+    sys.exit(0 if answers == [True] * 5 else 1)
 print("child", os.waitpid(pid, 0)[1])
 print("log", os.path.exists(sys.argv[1] + "-wal"))
 print("after", loop.run_until_complete(append(backend, "after")))

@@ -33,7 +33,7 @@ class MemoryBackend:
     def __init__(self) -> None:
         self._rows = Rows()
         self._lock = threading.Lock()
-        self._owners = ProcessOwners()
+        self._owners = ProcessOwners(require_open=self._require_open)
         self._closed = False
 
     @property

@@ -1,9 +1,12 @@
 """Proof that a process lives: an owner id is alive as long as its holder, and never longer than the process."""
 
+import fcntl
 import hashlib
 import os
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import re
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -13,7 +16,7 @@ from actum.storage.locks import FileLock
 
 
 class Owners(Protocol):
-    """Who holds owner ids of one store."""
+    """Who holds owner ids of one store. Once that is closed, every call raises StoreUnavailable."""
 
     def hold(self) -> AbstractAsyncContextManager[str]:
         """A new owner id, alive until the context is left or the process dies."""
@@ -24,20 +27,31 @@ class Owners(Protocol):
         ...
 
 
+def _open() -> None:
+    """Says nothing: stands for a store that is never closed."""
+
+
 # The holders of this process, over all stores in memory: such a store is not seen from elsewhere.
 _held: Final[set[str]] = set()
 os.register_at_fork(after_in_child=_held.clear)
 
+# A fork waits for those who ask: a child that inherited the open file would keep what they lock in order to ask.
+_asking: Final = threading.Lock()
+os.register_at_fork(before=_asking.acquire, after_in_parent=_asking.release, after_in_child=_asking.release)
+_FILE: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
 
 class ProcessOwners:
-    """Owners of a store in memory: the process itself is the proof."""
+    """Owners of a store in memory: the process itself is the proof. `require_open` raises once the store is closed."""
 
-    def __init__(self, ids: Ids | None = None) -> None:
+    def __init__(self, ids: Ids | None = None, require_open: Callable[[], None] = _open) -> None:
         self._ids = ids or SystemIds()
+        self._require_open = require_open
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[str]:
         """A new owner id, alive until the context is left."""
+        self._require_open()
         owner = self._ids.new("owner")
         _held.add(owner)
         try:
@@ -47,6 +61,7 @@ class ProcessOwners:
 
     async def alive(self, owner: str) -> bool:
         """Whether this process holds the id."""
+        self._require_open()
         return owner in _held
 
 
@@ -54,45 +69,79 @@ class FileOwners:
     """Owners of a store in a file: each holds a lock on a file of its own, in one folder beside the store.
 
     Files are named by a digest, for an owner id is any text. A file whose lock is free is a dead owner's; it is removed
-    when somebody asks for it, or when the next owner comes.
+    when somebody asks for it, or when the next owner comes. Whatever else lies in the folder is left alone.
+    `require_open` raises once the store is closed, and in a forked child.
     """
 
-    def __init__(self, folder: Path, ids: Ids | None = None) -> None:
+    def __init__(self, folder: Path, ids: Ids | None = None, require_open: Callable[[], None] = _open) -> None:
         self._folder = folder
         self._ids = ids or SystemIds()
+        self._require_open = require_open
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[str]:
         """A new owner id, alive until the context is left or the process dies. Raises StoreUnavailable."""
+        self._require_open()
         owner = self._ids.new("owner")
-        try:
+        with self._translated():
             self._folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise StoreUnavailable(reason=f"{error.strerror}: cannot make {self._folder.name}") from error
-        self._sweep()
+            self._sweep()
         lock = FileLock(self._file(owner))
         lock.acquire()
         try:
             yield owner
         finally:
-            lock.release(remove=True)
+            # A file that cannot be removed is a dead owner's from now on, and goes as theirs do.
+            with suppress(OSError):
+                lock.release(remove=True)
+            lock.close()
 
     async def alive(self, owner: str) -> bool:
         """Whether the lock of this id is held. Raises StoreUnavailable when that cannot be told."""
-        return self._locked(self._file(owner))
+        self._require_open()
+        with self._translated():
+            return _locked(self._file(owner))
 
     def _file(self, owner: str) -> Path:
         return self._folder / hashlib.sha256(owner.encode()).hexdigest()
 
     def _sweep(self) -> None:
         for file in self._folder.iterdir():
-            self._locked(file)
+            if _FILE.fullmatch(file.name):
+                # What another user's process left and keeps from us, that user's next owner clears away.
+                with suppress(PermissionError):
+                    _locked(file)
 
-    def _locked(self, file: Path) -> bool:
-        if not file.exists():
-            return False
-        lock = FileLock(file)
-        if not lock.attempt():
-            return True
-        lock.release(remove=True)
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreUnavailable(reason=f"{error.strerror or error}: cannot use {self._folder.name}") from error
+
+
+def _locked(file: Path) -> bool:
+    """Whether an owner holds this file; that of a dead one is removed.
+
+    The lock that asks is shared: those who ask at the same time, and those who clear away, see none of each other. The
+    owner's own is exclusive. It never makes its file anew while somebody who found it free is about to remove it.
+    """
+    # What is no file holds no owner, and a pipe would keep whoever opens it waiting.
+    if not file.is_file():
         return False
+    with _asking:
+        try:
+            descriptor = os.open(file, os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            # Whoever may not remove it knows all the same that its owner is dead.
+            with suppress(OSError):
+                if os.path.samestat(os.fstat(descriptor), file.stat()):
+                    file.unlink()
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+    return False

@@ -1,7 +1,8 @@
 """The rows in one SQLite file: one that writes, a few that read, any number of processes.
 
 A command is answered after its commit is on the disk. Readers see one state each and never hold up the writer.
-A store does not survive a fork: in the child every call is refused, and the file stays the parent's.
+A store does not survive a fork: in the child every call is refused, except `close`, which does nothing there, and the
+file stays the parent's.
 """
 
 import asyncio
@@ -30,7 +31,8 @@ class SQLiteBackend:
         self._process = os.getpid()
         self._writer = Writer(file, clock or SystemClock())
         self._reader = FileReader(file, clock or SystemClock())
-        self._owners = FileOwners(file.beside("-owners"))
+        self._owners = FileOwners(file.beside("-owners"), require_open=self._require_open)
+        self._closed = False
 
     @classmethod
     async def open(
@@ -40,7 +42,7 @@ class SQLiteBackend:
 
         `connect` opens connections, `clock` tells how long a commit takes.
 
-        Raises NotAStore, SchemaTooNew, StoreUnavailable.
+        Raises NotAStore, SchemaTooNew, StoreUnavailable, and DurableDataError for a damaged file.
         """
         file = SQLiteFile(Path(path), connect)
         await asyncio.to_thread(file.prepare)
@@ -65,10 +67,17 @@ class SQLiteBackend:
         return answer
 
     async def close(self) -> None:
-        """Stores what was accepted, then closes the file."""
+        """Stores what was accepted, then closes the file. In a forked child there is nothing to close."""
         if self._process == os.getpid():
+            self._closed = True
             await asyncio.to_thread(self._reader.stop)
             await asyncio.to_thread(self._writer.stop)
+
+    def _require_open(self) -> None:
+        if self._process != os.getpid():
+            raise _forked()
+        if self._closed:
+            raise StoreUnavailable(reason="the store is closed")
 
 
 def _forked() -> StoreUnavailable:
