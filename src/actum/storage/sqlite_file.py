@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
-from actum.base.errors import ActumError, DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable
+from actum.base.errors import ActumError, DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable, shortened
 from actum.storage.locks import FileLock
 from actum.storage.migrate import Migration, migrations, pending
 
@@ -23,6 +23,8 @@ APPLICATION_ID: Final = 0x4163746D
 BUSY_TIMEOUT_S: Final = 10.0
 # The low byte of an extended error code is the error; the rest says where it came up.
 _PRIMARY: Final = 0xFF
+# So begins what Python's binding, not SQLite, says of a text whose bytes are no UTF-8; it has no code.
+_NO_TEXT: Final = "Could not decode to UTF-8"
 _MAGIC: Final = b"SQLite format 3\0"
 _STATEMENTS_KEPT: Final = 256
 # A commit writes whole pages: larger ones make a single record dearer, and save next to nothing in the file.
@@ -54,7 +56,8 @@ class SQLiteFile:
     """One database file, with the lock file beside it that makes writing processes take turns."""
 
     def __init__(self, path: Path, connect: Connect = sqlite3.connect) -> None:
-        self.path = path.absolute()
+        # Whichever links lead to the file: what stands beside it is named after the file itself, for everybody alike.
+        self.path = Path(os.path.realpath(path))
         self._location = str(self.path)
         self._connect = connect
 
@@ -73,22 +76,11 @@ class SQLiteFile:
         Raises NotAStore, SchemaTooNew and DurableDataError without having changed the file, StoreUnavailable for the
         machine.
         """
-        if not self.path.parent.is_dir():
-            raise StoreUnavailable(reason=f"there is no directory {self.path.parent}; make it first")
-        self._judge_header()
-        lock = self.lock
-        fresh = not lock.path.exists()
-        lock.acquire()
-        try:
-            with translated(self.path):
-                self._judge_content()
-                with self.connected("rwc") as connection:
-                    _migrate(connection, migrations("sqlite"), str(self.path))
-        except (NotAStore, SchemaTooNew):
-            lock.release(remove=fresh)
-            raise
-        finally:
-            lock.close()
+        with translated(self.path):
+            if not self.path.parent.is_dir():
+                raise StoreUnavailable(reason=f"there is no directory {self.path.parent}; make it first")
+            self._judge_header()
+            self._bring_up_to_date()
 
     @contextmanager
     def connected(self, mode: Mode, *, shared: bool = False) -> Iterator[sqlite3.Connection]:
@@ -127,6 +119,20 @@ class SQLiteFile:
             _opened[inode] += 1
             return inode
 
+    def _bring_up_to_date(self) -> None:
+        lock = self.lock
+        fresh = not lock.path.exists()
+        lock.acquire()
+        try:
+            self._judge_content()
+            with self.connected("rwc") as connection:
+                _migrate(connection, migrations("sqlite"), str(self.path))
+        except (NotAStore, SchemaTooNew):
+            lock.release(remove=fresh)
+            raise
+        finally:
+            lock.close()
+
     def _judge_header(self) -> None:
         """Refuses what the first bytes tell, before anything is made beside it."""
         try:
@@ -140,8 +146,6 @@ class SQLiteFile:
                 header = file.read(72)
         except FileNotFoundError:
             return
-        except OSError as error:
-            raise StoreUnavailable(reason=f"cannot read {self.path}: {error.strerror}") from error
         if header and not header.startswith(_MAGIC):
             raise NotAStore(location=str(self.path), reason="it is no SQLite database")
         if int.from_bytes(header[68:72]) not in (0, APPLICATION_ID):
@@ -168,18 +172,22 @@ def translated(path: Path) -> Iterator[None]:
     """What the machine says, as errors of the contract."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise unavailable(error, path) from error
 
 
-def unavailable(error: sqlite3.Error, path: Path) -> ActumError:
-    """The error of the contract for an error of SQLite."""
+def unavailable(error: sqlite3.Error | OSError, path: Path) -> ActumError:
+    """The error of the contract for an error of SQLite or of the operating system."""
+    if isinstance(error, OSError):
+        return StoreUnavailable(reason=f"{path.name}: {error.strerror or error}")
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_NOTADB:
         return NotAStore(location=str(path), reason="it is no SQLite database")
     if code is not None and code & _PRIMARY == sqlite3.SQLITE_CORRUPT:
         # No retry helps: whoever goes on trying would hide the damage.
         return DurableDataError(path=str(path), rule=f"is a whole database, but: {error}; put back a copy of the file")
+    if code is None and str(error).startswith(_NO_TEXT):
+        return DurableDataError(path=str(path), rule=f"holds texts in UTF-8, but: {shortened(str(error))}")
     return StoreUnavailable(reason=f"{path.name}: {error}")
 
 

@@ -119,11 +119,7 @@ def settle(answers: list[Answer]) -> None:
 
 def told(error: BaseException, file: SQLiteFile) -> BaseException:
     """What the caller of a job hears: errors of the machine as those of the contract, any other as it is."""
-    if isinstance(error, sqlite3.Error):
-        return unavailable(error, file.path)
-    if isinstance(error, OSError):
-        return StoreUnavailable(reason=f"{file.path.name}: {error.strerror or error}")
-    return error
+    return unavailable(error, file.path) if isinstance(error, sqlite3.Error | OSError) else error
 
 
 def _deliver(answers: list[Answer]) -> None:
