@@ -14,7 +14,7 @@ from actum.memory.entries import MemoryEntry, MemoryScope
 from actum.memory.events import EventType, MemoryEvent
 from actum.memory.opening import open_memory
 from actum.memory.search import HashEmbedder
-from actum.memory.sqlite_file import MemoryFile
+from actum.memory.sqlite_file import MemoryFile, _statements
 from actum.messages.message import user
 from actum.storage.opening import open_store
 from actum.testing import samples
@@ -75,6 +75,21 @@ class TestOneFileWithTheStore:
             assert await memory.entries.get(MemoryScope.SESSION, "s1", "theme") is not None
             assert len(await memory.events.search("hello")) == 1
 
+    async def test_they_take_turns_by_one_lock_whichever_links_lead_there(self, path: Path, links: list[Path]) -> None:
+        for link in links:
+            async with open_memory(f"sqlite:///{link}") as memory, open_store(f"sqlite:///{path}"):
+                await memory.entries.store(MemoryEntry.for_session("s1", key="theme", value="dark"))
+        assert names_in(path.parent) == ["again.db", "folder", "link.db", "memory.db", "memory.db-lock"]
+
+    @pytest.fixture
+    def links(self, path: Path) -> list[Path]:
+        """Ways to the memory's file: a link, a link to that link, and a link among the folders."""
+        link, again, folder = (path.with_name(name) for name in ("link.db", "again.db", "folder"))
+        link.symlink_to(path.name)
+        again.symlink_to(link)
+        folder.symlink_to(path.parent)
+        return [link, again, folder / path.name]
+
     async def test_the_stores_schema_and_stamp_stay_as_they_are(self, path: Path) -> None:
         async with open_store(f"sqlite:///{path}"):
             pass
@@ -122,6 +137,11 @@ class TestWhatIsNoMemory:
         with pytest.raises(StoreUnavailable):
             await MemoryFile.open(path / "nowhere" / "memory.db")
 
+    @pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + "/memory.db", "x" * 253])
+    async def test_a_name_that_is_too_long(self, path: Path, name: str) -> None:
+        with pytest.raises(StoreUnavailable, match="File name too long"):
+            await MemoryFile.open(path.parent / name)
+
     async def test_a_newer_schema_is_refused(self, path: Path) -> None:
         await (await MemoryFile.open(path)).close()
         with closing(sqlite3.connect(path)) as connection:
@@ -138,6 +158,19 @@ class TestWhatIsNoMemory:
             connection.commit()
         with pytest.raises(NotAStore):
             await MemoryFile.open(path)
+
+
+class TestMigrations:
+    def test_statements_end_at_their_own_mark_wherever_lines_end(self) -> None:
+        assert [each.strip() for each in _statements("-- a; b\nSELECT 1; SELECT ';';\n-- the end; at last\n")] == [
+            "-- a; b\nSELECT 1;",
+            "SELECT ';';",
+        ]
+
+    @pytest.mark.parametrize("tail", ["CREATE TABLE b (x)", "SELECT ';'", "/* open;"])
+    def test_a_statement_without_its_mark_is_never_dropped(self, tail: str) -> None:
+        with pytest.raises(ValueError, match="within a statement"):
+            list(_statements(f"SELECT 1;\n{tail}\n"))
 
 
 class TestErasing:

@@ -2,13 +2,15 @@
 
 The file may be one of its own or that of an Actum store: the tables are the memory's own, with migrations of their own,
 and writers of both take turns by the same lock file. A call is answered after its commit is on the disk. Nothing here
-survives a fork: in the child every call is refused, and the file stays the parent's.
+survives a fork: in the child every call is refused, except `close`, which does nothing there, and the file stays the
+parent's.
 """
 
 import asyncio
 import fcntl
 import hashlib
 import os
+import re
 import sqlite3
 import threading
 from collections import Counter
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeVar
 from urllib.parse import quote
 
-from actum.base.errors import NotAStore, SchemaTooNew, StoreUnavailable
+from actum.base.errors import NotAStore, SchemaTooNew, StoreUnavailable, shortened
 from actum.memory.sqlite_threads import Answer, Job, Threads
 
 T = TypeVar("T")
@@ -37,6 +39,9 @@ _MIGRATIONS: Final = (
     "CREATE TABLE IF NOT EXISTS memory_migrations "
     "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
 )
+
+# Blanks and remarks, as they stand between statements.
+_REMARKS: Final = re.compile(r"(?:\s|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
 # SQLite remembers in the process which locks it holds. A forked child inherits that memory without the locks, so it
 # may not open a file that its parent had open.
@@ -58,7 +63,8 @@ class MemoryFile:
     """A database file with the memory's tables. Made by `open`; used from any event loop and thread."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path.absolute()
+        # Whichever links lead to the file: what stands beside it is named after the file itself, for everybody alike.
+        self._path = Path(os.path.realpath(path))
         self._process = os.getpid()
         self._inode: tuple[int, int] | None = None
         self._writer = Threads("actum-memory-writer", 1, self.connected, self._write, self.told, group=_GROUP)
@@ -98,7 +104,7 @@ class MemoryFile:
         return answer
 
     async def close(self) -> None:
-        """Does what was accepted, then closes the file."""
+        """Does what was accepted, then closes the file. In a forked child there is nothing to close."""
         if self._process == os.getpid():
             await asyncio.to_thread(self._readers.stop)
             await asyncio.to_thread(self._writer.stop)
@@ -182,9 +188,9 @@ class MemoryFile:
             os.close(descriptor)
 
     def _prepare(self) -> None:
-        if not self._path.parent.is_dir():
-            raise StoreUnavailable(reason=f"there is no directory {self._path.parent}; make it first")
         try:
+            if not self._path.parent.is_dir():
+                raise StoreUnavailable(reason=f"there is no directory {self._path.parent}; make it first")
             # Judged by reading first, so that nothing is made beside a file that is not ours.
             self._judge_header()
             if self._path.exists() and self._path.stat().st_size:
@@ -306,9 +312,11 @@ def _steps() -> tuple[tuple[str, str, str], ...]:
 
 
 def _statements(sql: str) -> Iterator[str]:
-    statement = ""
-    for line in sql.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
+    """The statements one by one. Raises ValueError for a last one without its `;`, which would never be run."""
+    begins = 0
+    for mark in re.finditer(";", sql):
+        if sqlite3.complete_statement(sql[begins : mark.end()]):
+            yield sql[begins : mark.end()]
+            begins = mark.end()
+    if not _REMARKS.fullmatch(sql, begins):
+        raise ValueError(f"a migration ends within a statement; `;` is missing: {shortened(sql[begins:])}")
