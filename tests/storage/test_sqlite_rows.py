@@ -1,9 +1,12 @@
+from itertools import repeat
+
 import pytest
 
 from actum.base.clock import from_millis
+from actum.base.errors import DurableDataError
 from actum.records.record import Record
 from actum.records.types import RecordType
-from actum.storage.sqlite_rows import TYPE_NUMBERS, named, packed, records_in, type_number
+from actum.storage.sqlite_rows import TYPE_NUMBERS, named, packed, records_in, type_name, type_number
 
 
 def test_every_type_has_a_number_of_its_own() -> None:
@@ -59,5 +62,26 @@ def test_a_row_becomes_a_record_of_its_run() -> None:
 
 
 def test_a_number_without_a_meaning_is_no_type() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(DurableDataError) as caught:
         records_in([(b"{}", 1, 99, None, 0, "k")], [named("r1", "helper", "s1")], DIGEST)
+    assert caught.value.path == "type"
+    with pytest.raises(DurableDataError, match="not 99"):
+        type_name(99)
+
+
+def test_the_first_damaged_row_among_many_is_named_with_its_own_run() -> None:
+    rows = [(b"{}", n, 7 if n != 700 else 99, None, n if n != 900 else 2**62, f"k{n}") for n in range(1000)]
+    runs = [named(f"r{n % 7}", "helper", "s1") for n in range(1000)]
+    for names in (runs, iter(runs)):
+        with pytest.raises(DurableDataError) as caught:
+            records_in(rows, names, DIGEST)
+        error = caught.value
+        assert (error.run_id, error.event_key, error.record_id) == ("r0", "k700", f"{DIGEST}-700")
+    with pytest.raises(DurableDataError) as caught:
+        records_in(rows[701:], repeat(runs[0], 299), DIGEST)
+    assert (caught.value.event_key, caught.value.path) == ("k900", "timestamp")
+
+
+def test_a_call_that_is_wrong_is_no_damage() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        records_in([(b"{}", 1, 7, None, 0, "k")], [], DIGEST)

@@ -131,7 +131,10 @@ class Transaction(Reader, Protocol):
 
 
 class Backend(Protocol):
-    """A database. Every failure of its own leaves it as StoreUnavailable, SchemaTooNew or NotAStore."""
+    """A database. Every failure of its own leaves it as StoreUnavailable, SchemaTooNew or NotAStore.
+
+    What it holds and cannot read, as a damaged row, leaves it as DurableDataError.
+    """
 
     @property
     def owners(self) -> Owners:

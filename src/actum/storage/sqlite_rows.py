@@ -1,4 +1,8 @@
-"""Rows of SQLite to values and back. What is stored was checked when it was written, so nothing is checked again."""
+"""Rows of SQLite to values and back.
+
+What is stored was checked when it was written, so nothing is checked again. A row of which no value can be made is
+damaged: that is a DurableDataError, which names the row and the field that it does not fit.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,11 +10,13 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from actum.base.clock import EPOCH, from_millis, to_millis
+from actum.base.errors import DurableDataError, shortened
 from actum.base.value import instants, replace
 from actum.lifecycle.change import Placed, RunRow, SessionRow
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, StartOutcome
 from actum.records.record import HistoryRef, Record, record_id, scope_digest
 from actum.records.types import RecordType
+from actum.storage.sqlite_damage import UNFIT, Column, flaw_in
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -87,8 +93,11 @@ def digest_of(session_id: str | None, root_run_id: str | None) -> str:
 
 
 def type_name(stored: int | str) -> str:
-    """The record type that is stored so."""
-    return _TYPE_NAMES[stored]
+    """The record type that is stored so. Raises DurableDataError for a number that is none."""
+    try:
+        return _TYPE_NAMES[stored]
+    except KeyError as error:
+        raise DurableDataError(path="type", rule=f"{_IS_TYPE}, not {shortened(stored)}") from error
 
 
 def type_number(name: str) -> int | str:
@@ -97,7 +106,17 @@ def type_number(name: str) -> int | str:
 
 
 def run_of(row: Row) -> RunRow:
-    """A row of RUN_COLUMNS as a value."""
+    """A row of RUN_COLUMNS as a value. Raises DurableDataError for a damaged one."""
+    try:
+        return _run(row)
+    except UNFIT as error:
+        flaw = flaw_in(row, _RUN_READ)
+        if flaw is None:
+            raise
+        raise DurableDataError(run_id=row[4], path=flaw.path, rule=flaw.rule) from error
+
+
+def _run(row: Row) -> RunRow:
     session_id, root_run_id = row[2:4]
     run_id, agent_id, tenant, parent_run_id, tool_call_id, predecessor_run_id, successor_run_id, chain_id = row[4:12]
     history_run_id, history_through, status, outcome, started, ended, end_position, updated, labels = row[12:21]
@@ -120,7 +139,7 @@ def run_of(row: Row) -> RunRow:
         ended_at=None if ended is None else from_millis(ended),
         end_record_id=None if end_position is None else record_id(digest_of(session_id, root_run_id), end_position),
         updated_at=started_at if updated == started else from_millis(updated),
-        labels={} if labels is None else json.loads(labels),
+        labels={} if labels is None else _entries(labels),
         cancellation_reason=cancellation_reason,
         owner=owner,
     )
@@ -131,12 +150,22 @@ def run_of(row: Row) -> RunRow:
         link_key,
         cancel_key,
         end_key,
-        () if awaiting is None else tuple(json.loads(awaiting)),
+        () if awaiting is None else _kinds(awaiting),
     )
 
 
 def session_of(row: Row) -> SessionRow:
-    """A row of SESSION_COLUMNS as a value."""
+    """A row of SESSION_COLUMNS as a value. Raises DurableDataError for a damaged one."""
+    try:
+        return _session(row)
+    except UNFIT as error:
+        flaw = flaw_in(row, _SESSION_READ)
+        if flaw is None:
+            raise
+        raise DurableDataError(path=f"sessions[{shortened(row[7])}].{flaw.path}", rule=flaw.rule) from error
+
+
+def _session(row: Row) -> SessionRow:
     tenant, status, created, ended, metadata, head_run_id, created_digest, session_id = row
     session = Session(
         session_id=session_id,
@@ -144,7 +173,7 @@ def session_of(row: Row) -> SessionRow:
         status=_SESSION_STATUS[status],
         created_at=from_millis(created),
         ended_at=None if ended is None else from_millis(ended),
-        metadata={} if metadata is None else json.loads(metadata),
+        metadata={} if metadata is None else _entries(metadata),
         head_run_id=head_run_id,
     )
     return SessionRow(session, created_digest)
@@ -167,8 +196,28 @@ def named(run_id: str, agent_id: str, session_id: str | None) -> Record:
 def records_in(rows: Sequence[Row], names: Iterable[Record], digest: str) -> list[Record]:
     """Rows that begin with RECORD_COLUMNS as values, each with the names of its run (`named`).
 
-    There may be a thousand rows: a value that takes over its run's names is made in a third of the time of a new one.
+    Raises DurableDataError for the first damaged one. There may be a thousand rows: a value that takes over its run's
+    names is made in a third of the time of a new one.
     """
+    runs = tuple(names)
+    try:
+        return _records(rows, runs, digest)
+    except UNFIT as error:
+        for row, run in zip(rows, runs, strict=True):
+            flaw = flaw_in(row, _RECORD_READ)
+            if flaw is not None:
+                raise DurableDataError(
+                    run_id=run.run_id,
+                    event_key=row[5],
+                    record_id=record_id(digest, row[1]),
+                    record_type=row[2] if isinstance(row[2], str) else _TYPE_NAMES.get(row[2]),
+                    path=flaw.path,
+                    rule=flaw.rule,
+                ) from error
+        raise
+
+
+def _records(rows: Sequence[Row], runs: Sequence[Record], digest: str) -> list[Record]:
     times = instants([row[4] for row in rows])
     return [
         replace(
@@ -180,7 +229,7 @@ def records_in(rows: Sequence[Row], names: Iterable[Record], digest: str) -> lis
             payload=row[0],
             timestamp=timestamp,
         )
-        for row, timestamp, run in zip(rows, times, names, strict=True)
+        for row, timestamp, run in zip(rows, times, runs, strict=True)
     ]
 
 
@@ -250,3 +299,44 @@ def record_values(placed: Placed, scope: int, run: int) -> Row:
 def packed(entries: Mapping[str, str]) -> str | None:
     """Labels or metadata as one text; None for none."""
     return json.dumps(entries, ensure_ascii=False, sort_keys=True) if entries else None
+
+
+def _entries(stored: str) -> dict[str, str]:
+    """Labels or metadata, as `packed` made them. Raises ValueError for another text."""
+    entries = json.loads(stored)
+    if type(entries) is not dict or not all(type(text) is str for text in entries.values()):
+        raise ValueError(stored)
+    return entries
+
+
+def _kinds(stored: str) -> tuple[str, ...]:
+    """What a run waits for. Raises ValueError for another text."""
+    kinds = json.loads(stored)
+    if type(kinds) is not list or not all(type(kind) is str for kind in kinds):
+        raise ValueError(stored)
+    return tuple(kinds)
+
+
+# What is asked of a row of which no value could be made.
+_IS_TYPE: Final = "is the number of a record type, or another type's text"
+_IS_INSTANT: Final = "is a number of milliseconds within the years 1 to 9999"
+_IS_ENTRIES: Final = "is a JSON object of texts"
+_RUN_READ: Final = (
+    Column(14, "status", _RUN_STATUS.__getitem__, "is a status of a run"),
+    Column(15, "start_outcome", _OUTCOME.__getitem__, "is an outcome of a start"),
+    Column(16, "started_at", from_millis, _IS_INSTANT),
+    Column(17, "ended_at", from_millis, _IS_INSTANT, optional=True),
+    Column(19, "updated_at", from_millis, _IS_INSTANT),
+    Column(20, "labels", _entries, _IS_ENTRIES, optional=True),
+    Column(27, "awaiting", _kinds, "is a JSON list of kinds", optional=True),
+)
+_SESSION_READ: Final = (
+    Column(1, "status", _SESSION_STATUS.__getitem__, "is a status of a session"),
+    Column(2, "created_at", from_millis, _IS_INSTANT),
+    Column(3, "ended_at", from_millis, _IS_INSTANT, optional=True),
+    Column(4, "metadata", _entries, _IS_ENTRIES, optional=True),
+)
+_RECORD_READ: Final = (
+    Column(2, "type", _TYPE_NAMES.__getitem__, _IS_TYPE),
+    Column(4, "timestamp", from_millis, _IS_INSTANT),
+)
