@@ -2,27 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from actum.base.errors import DurableDataError, InvalidCursor
 from actum.base.value import Value
 from actum.host.verify_reading import Reading, first_record, other_run
 from actum.host.verify_report import Check, Say
-from actum.host.verify_transcript import Calls, TranscriptProof
+from actum.host.verify_transcript import TOLD_TYPES, Calls, TranscriptProof
 from actum.lifecycle.states import Run, RunStatus, StartOutcome
 from actum.messages.message import Message, Role
 from actum.records import kinds
 from actum.records.record import HistoryRef, Record, position_of
-from actum.records.types import RecordType
+from actum.records.types import TRANSCRIPT_TYPES
 from actum.storage.contract import Store
-
-_TOLD: Final = (
-    RecordType.TRANSCRIPT_MESSAGES_SEEDED,
-    RecordType.TRANSCRIPT_MESSAGES_APPENDED,
-    RecordType.PLAN_DECIDED,
-    RecordType.TOOL_CALL_SCHEDULED,
-    RecordType.TOOL_RESULT_RECEIVED,
-)
 
 
 @dataclass(frozen=True)
@@ -86,10 +77,10 @@ def _breach(run: Run, before: Run, history: HistoryRef, first: Record | None, di
         return f"ended at {before.end_record_id!r}, not at {history.through!r}"
     try:
         ended = position_of(history.through, digest)
+        if first is not None and ended >= position_of(first.id, digest):
+            return "did not end before the run began"
     except InvalidCursor:
         return "ended in another scope"
-    if first is not None and ended >= position_of(first.id, digest):
-        return "did not end before the run began"
     stopped = run.start_outcome is StartOutcome.STOP
     if before.status is RunStatus.SUSPENDED and before.successor_run_id != run.run_id and not stopped:
         return "is suspended, and another run took its place"
@@ -109,13 +100,13 @@ async def _earlier(store: Store, run: Run, digest: str) -> Run | None:
 
 
 async def _folded(store: Store, runs: Sequence[Run], digest: str) -> TranscriptProof | None:
-    """The transcripts of these runs, one after the other; None when one of their records cannot be read."""
+    """The transcripts of these runs, one after the other; None when one of their messages cannot be read."""
     proof = TranscriptProof(_silent)
     for run in runs:
         run_id = run.run_id
         reading = Reading(
             lambda cursor, limit, run_id=run_id: store.list_run_records(
-                run_id, cursor=cursor, limit=limit, types=_TOLD
+                run_id, cursor=cursor, limit=limit, types=TOLD_TYPES
             ),  # type: ignore[misc]  # mypy cannot infer a lambda with a default
             digest,
         )
@@ -123,10 +114,13 @@ async def _folded(store: Store, runs: Sequence[Run], digest: str) -> TranscriptP
             try:
                 payload = kinds.payload_of(record)
             except DurableDataError:
-                return None
+                if record.type in TRANSCRIPT_TYPES:
+                    return None
+                proof.undecoded(record)
+                continue
             if isinstance(payload, Value):
                 proof.read(payload, record)
-        if reading.unreadable:
+        if reading.passed:
             return None
     return proof
 

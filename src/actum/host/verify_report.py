@@ -83,6 +83,8 @@ class Findings:
     records: int = 0
     found: int = 0
     damages: list[Damage] = field(default_factory=list)
+    # Runs that were verified, some of whose records cannot be read.
+    partial: set[str] = field(default_factory=set)
 
     def add(self, damage: Damage) -> None:
         """One more."""

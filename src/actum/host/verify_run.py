@@ -6,13 +6,13 @@ from typing import Final
 from actum.base.errors import DurableDataError, NotFound
 from actum.base.value import Value
 from actum.host.verify_history import standing
-from actum.host.verify_reading import Reading, first_record, other_run
+from actum.host.verify_reading import Reading, first_record, other_run, unread
 from actum.host.verify_report import Check, Damage, Findings, Say
 from actum.host.verify_transcript import TranscriptProof
 from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, Run, RunStatus, StartOutcome
 from actum.records import kinds
 from actum.records.record import Record
-from actum.records.types import LIFECYCLE_TYPES, TRANSCRIPT_TYPES, RecordType
+from actum.records.types import RecordType
 from actum.storage.contract import Store
 
 # A run that moves while it is verified is read on so many times before it is judged as it was found.
@@ -22,7 +22,10 @@ _ENDS: Final = (RecordType.RUN_COMPLETED, RecordType.RUN_SUSPENDED)
 
 @dataclass
 class RunLog:
-    """The facts of a run as its records tell them. A payload is None when it cannot be read."""
+    """The facts of a run as its records tell them. A payload is None when it cannot be read.
+
+    `unread` is what was said of the first that cannot be read; None when all of them can.
+    """
 
     first: Record | None = None
     started: kinds.RunStarted | None = None
@@ -31,6 +34,7 @@ class RunLog:
     end: Record | None = None
     ended: kinds.RunCompleted | kinds.RunSuspended | None = None
     count: int = 0
+    unread: str | None = None
 
     def read(self, record: Record, payload: Value | None, say: Say) -> None:
         """The next record."""
@@ -64,8 +68,13 @@ def sayer(findings: Findings, session_id: str | None, run_id: str | None) -> Say
     return say
 
 
-async def verify_run(store: Store, run_id: str, session_id: str | None, digest: str, findings: Findings) -> Run | None:
-    """Everything that can be proved of this run; the run, or None when its row cannot be read."""
+async def verify_run(
+    store: Store, run_id: str, session_id: str | None, digest: str, findings: Findings, *, alone: bool = False
+) -> Run | None:
+    """Everything that can be proved of this run; the run, or None when its row cannot be read.
+
+    A record that cannot be read is named where its scope is read; for a run `alone`, whose scope is not read, here.
+    """
     say = sayer(findings, session_id, run_id)
     run = await other_run(store, run_id, Check.START, "the run's row", say)
     if run is None:
@@ -76,9 +85,17 @@ async def verify_run(store: Store, run_id: str, session_id: str | None, digest: 
     reading = Reading(lambda cursor, limit: store.list_run_records(run_id, cursor=cursor, limit=limit), digest)
     for _ in range(_TRIES):
         await _read_on(reading, log, proof, run, say)
-        run = await store.load_run(run_id)
+        try:
+            run = await store.load_run(run_id)
+        except Exception as error:  # noqa: BLE001 - a damaged row may make its reader raise anything
+            say(Check.READING, f"the run's row cannot be read: {unread(error)}", None)
+            break
         if _agree(run, log):
             break
+    for passed in reading.passed:
+        findings.partial.add(run_id)
+        if alone:
+            say(Check.READING, f"{passed.which(digest)} cannot be read: {passed.says}", None)
     _start(run, log, say)
     _end(run, log, say)
     _cancellation(run, log, say)
@@ -102,6 +119,7 @@ async def _proof(store: Store, run: Run, digest: str, say: Say) -> TranscriptPro
 
 async def _read_on(reading: Reading, log: RunLog, proof: TranscriptProof, run: Run, say: Say) -> None:
     async for record in reading.records():
+        _doubt(reading, log, proof)
         if (record.agent_id, record.session_id) != (run.agent_id, run.session_id):
             say(Check.START, "the record names another agent or session than its run", record)
         payload: Value | None = None
@@ -110,12 +128,17 @@ async def _read_on(reading: Reading, log: RunLog, proof: TranscriptProof, run: R
             payload = decoded if isinstance(decoded, Value) else None
         except DurableDataError as error:
             say(Check.PAYLOAD, f"the payload of {record.type} cannot be read: {error.path}: {error.rule}", record)
-            if record.type in TRANSCRIPT_TYPES or record.type not in LIFECYCLE_TYPES:
-                proof.unreadable()
+            proof.undecoded(record)
         log.read(record, payload, say)
         if payload is not None:
             proof.read(payload, record)
-    if reading.unreadable:
+    _doubt(reading, log, proof)
+
+
+def _doubt(reading: Reading, log: RunLog, proof: TranscriptProof) -> None:
+    """Once a row was passed by, nobody knows what it told: nothing is named that may only be missing with it."""
+    if log.unread is None and reading.passed:
+        log.unread = reading.passed[0].says
         proof.unreadable()
 
 
@@ -128,7 +151,10 @@ def _agree(run: Run, log: RunLog) -> bool:
 def _start(run: Run, log: RunLog, say: Say) -> None:
     first, started = log.first, log.started
     if first is None or first.type != RecordType.RUN_STARTED:
-        say(Check.START, "the run's first record is not its run_started", first)
+        if log.unread is None:
+            say(Check.START, "the run's first record is not its run_started", first)
+        else:
+            say(Check.READING, f"the run's run_started cannot be read: {log.unread}", None)
         return
     if first.timestamp != run.started_at:
         says = f"the run began at {run.started_at.isoformat()}, its record says {first.timestamp.isoformat()}"
@@ -173,7 +199,8 @@ def _cancellation(run: Run, log: RunLog, say: Say) -> None:
     reason, ended = run.cancellation_reason, log.ended
     said = ended.cancellation.reason if isinstance(ended, kinds.RunCompleted) and ended.cancellation else None
     if run.start_outcome is StartOutcome.STOP:
-        if (run.status, reason, said) != (RunStatus.CANCELED, SESSION_ENDED, SESSION_ENDED) or log.count != 2:  # noqa: PLR2004 - start and end, nothing else
+        others = log.unread is None and log.count != 2  # noqa: PLR2004 - start and end, nothing else
+        if others or (run.status, reason, said) != (RunStatus.CANCELED, SESSION_ENDED, SESSION_ENDED):
             says = "the run was stopped at its start, but is not canceled for session_ended by exactly two records"
             say(Check.CANCELLATION, says, log.end)
         return
@@ -191,7 +218,7 @@ def _cancellation(run: Run, log: RunLog, say: Say) -> None:
 def _moment(run: Run, log: RunLog, say: Say) -> None:
     if log.end is None and run.status is not RunStatus.RUNNING:
         return  # the record that would tell is missing, and named
-    last = log.end or log.intent or log.first
+    last = log.end or log.intent or (log.first if log.unread is None else None)
     if last is not None and run.updated_at != last.timestamp:
         say(Check.END, "the run's updated_at is not the time of its start, cancellation or end", last)
 
@@ -243,7 +270,9 @@ async def _successor(store: Store, run: Run, digest: str, say: Say) -> None:
         started = kinds.payload_of(first) if first is not None else None
     except DurableDataError:
         return  # named at the successor
-    follows = started.follows if isinstance(started, kinds.RunStarted) else None
+    if not isinstance(started, kinds.RunStarted):
+        return  # named there too
+    follows = started.follows
     if follows is None or follows.run_id != run.run_id or not follows.supersede:
         say(Check.CHAIN, f"the run's successor {after.run_id!r} does not go on from it", None)
 
@@ -255,6 +284,9 @@ async def _checkpoint(store: Store, run: Run, log: RunLog, say: Say) -> None:
         held = await store.load_run_suspension(run.run_id)
     except NotFound:
         say(Check.CHECKPOINT, "the run is suspended, but its checkpoint is missing", log.end)
+        return
+    except Exception as error:  # noqa: BLE001 - a damaged row may make its reader raise anything
+        say(Check.READING, f"the run's checkpoint cannot be read: {unread(error)}", log.end)
         return
     if isinstance(log.ended, kinds.RunSuspended) and held.suspension_id != log.ended.suspension_id:
         says = f"the checkpoint is {held.suspension_id!r}, the run's record names {log.ended.suspension_id!r}"

@@ -6,13 +6,14 @@ from actum.base.errors import DurableDataError, InvalidCursor
 from actum.base.value import Value
 from actum.host.verify_reading import Reading, other_run
 from actum.host.verify_report import Check, Say
-from actum.lifecycle.states import SESSION_ENDED
+from actum.lifecycle.states import SESSION_ENDED, Run
 from actum.records import kinds
 from actum.records.record import Record, position_of, record_id
 from actum.records.types import RecordType
 from actum.storage.contract import Store
 
 _KNOWN_ENDS: Final = 1000
+_ENDS: Final = (RecordType.RUN_COMPLETED, RecordType.RUN_SUSPENDED)
 
 
 class ScopeProof:
@@ -27,8 +28,8 @@ class ScopeProof:
         self._last: tuple[Record, Value | None] | None = None
         self._head: str | None = None
         self._candidate: str | None = None
-        self._skipped = 0
-        # The last positions of runs that were met lately; None for one that goes on, or cannot be read.
+        self._named = 0
+        # Where the runs that were met lately end; None for one that goes on, or cannot be read.
         self._ends: dict[str, int | None] = {}
 
     @property
@@ -38,61 +39,74 @@ class ScopeProof:
 
     async def read(self, record: Record, say: Say) -> None:
         """The scope's next record."""
-        if self._placed(record, say):
-            await self._within_its_run(record, say)
+        named = self._named
+        position = self._placed(record, say)
+        if position is not None:
+            await self._within_its_run(record, position, say)
         payload = _payload(record)
         self._settle(record, payload)
-        await self._linked(record, payload, say)
+        if self._named == named:  # else what stands right before this record cannot be read
+            await self._linked(record, payload, say)
         if isinstance(payload, kinds.RunStarted):
             self._moves(record.run_id, payload)
         self._last = record, payload
 
     def finish(self) -> None:
         """The end of the list: the last position that was given must be the last record's."""
-        for position, says in self.reading.unreadable[self._skipped :]:
-            where = record_id(self.digest, position)
-            self._say(Check.READING, f"the record {where} cannot be read: {says}", None)
-        self._skipped = len(self.reading.unreadable)
+        named = self._named
         self._missing(self.reading.position + 1)
         self._position = max(self._position, self.reading.position)
         last, link = self._last if self._last is not None else (None, None)
-        if isinstance(link, kinds.ChildRunLinked):
+        if isinstance(link, kinds.ChildRunLinked) and self._named == named:
             self._say(Check.LINK, f"the child {link.child_run_id!r} was linked, but its start does not follow", last)
 
-    def _placed(self, record: Record, say: Say) -> bool:
+    def _placed(self, record: Record, say: Say) -> int | None:
         try:
             position = position_of(record.id, self.digest)
         except InvalidCursor:
-            say(Check.POSITIONS, "the record's id names another scope", record)
-            return False
+            say(Check.POSITIONS, "the record's id names no position of its scope", record)
+            return None
         if position <= self._position:
             say(Check.POSITIONS, "the record stands out of order", record)
         self._missing(position)
         self._position = max(position, self._position)
-        return True
+        return position
 
-    async def _within_its_run(self, record: Record, say: Say) -> None:
+    async def _within_its_run(self, record: Record, position: int, say: Say) -> None:
         """No record stands behind its run's end, where nobody who reads the run would look for it."""
         if record.run_id not in self._ends:
             run = await other_run(self._store, record.run_id, Check.END, "the run", _silent)
             if len(self._ends) >= _KNOWN_ENDS:
                 self._ends.clear()
-            end = None if run is None else run.end_record_id
-            self._ends[record.run_id] = None if end is None else position_of(end, self.digest)
+            self._ends[record.run_id] = self._end_of(run)
         ends = self._ends[record.run_id]
-        if ends is not None and self._position > ends:
+        if ends is not None and position > ends:
             say(Check.END, f"a record stands behind the run's end ({record_id(self.digest, ends)})", record)
+        if record.type in _ENDS:
+            # Nothing should follow. What does asks anew, for the run may have gone on when it was first met.
+            del self._ends[record.run_id]
+
+    def _end_of(self, run: Run | None) -> int | None:
+        if run is None or run.end_record_id is None:
+            return None
+        try:
+            return position_of(run.end_record_id, self.digest)
+        except InvalidCursor:
+            return None  # named when the run itself is verified
 
     def _missing(self, position: int) -> None:
-        """Names the positions between the last record and `position` that hold nothing."""
-        first, last = self._position + 1, position - 1
-        unread = {at for at, _ in self.reading.unreadable}
-        # A row that cannot be read hides the one before it as well; it is named for itself.
-        if first > last or all(at in unread or at + 1 in unread for at in range(first, last + 1)):
+        """Names the positions between the last record and `position` that hold nothing, or what cannot be read."""
+        first = self._position + 1
+        for passed in self.reading.passed[self._named :]:
+            self._say(Check.READING, f"{passed.which(self.digest)} cannot be read: {passed.says}", None)
+            if passed.covers(first):
+                first = position if passed.last is None else passed.last + 1
+        self._named = len(self.reading.passed)
+        if first >= position:
             return
         which = f"record {record_id(self.digest, first)} is"
-        if last > first:
-            which = f"records {record_id(self.digest, first)} to {record_id(self.digest, last)} are"
+        if position - 1 > first:
+            which = f"records {record_id(self.digest, first)} to {record_id(self.digest, position - 1)} are"
         before = self._last[0] if self._last is not None else None
         after = f", behind {before.event_key!r} of run {before.run_id!r}" if before is not None else ""
         self._say(Check.POSITIONS, f"{which} missing{after}", None)

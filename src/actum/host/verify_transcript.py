@@ -5,6 +5,7 @@ Only the last group of a transcript is kept: whether a prefix is lawful depends 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from actum.base.errors import TranscriptError
 from actum.base.value import Value, dump
@@ -13,17 +14,32 @@ from actum.messages.message import Message, Role
 from actum.messages.parts import ToolResultPart, ToolUsePart
 from actum.records import kinds
 from actum.records.record import Record
+from actum.records.types import TRANSCRIPT_TYPES, RecordType
 from actum.transcript.delta import extends
 from actum.transcript.validate import last_group, open_calls
+
+# The records that tell a proof something. Whatever else cannot be read, a transcript is judged as ever.
+TOLD_TYPES: Final = (
+    RecordType.TRANSCRIPT_MESSAGES_SEEDED,
+    RecordType.TRANSCRIPT_MESSAGES_APPENDED,
+    RecordType.PLAN_DECIDED,
+    RecordType.TOOL_CALL_SCHEDULED,
+    RecordType.TOOL_RESULT_RECEIVED,
+)
+_CALL_TYPES: Final = (RecordType.TOOL_CALL_SCHEDULED, RecordType.TOOL_RESULT_RECEIVED)
 
 
 @dataclass
 class Calls:
-    """The tool uses of the newest group: which were scheduled, and which results wait for their part."""
+    """The tool uses of the newest group: which were scheduled, and which results wait for their part.
+
+    `partial` tells that a call or a result of the group cannot be read, so that none can be said to be missing.
+    """
 
     uses: dict[str, ToolUsePart] = field(default_factory=dict)
     scheduled: dict[str, str] = field(default_factory=dict)  # the part's id -> our call id
     received: dict[str, tuple[kinds.ToolResultReceived, Record]] = field(default_factory=dict)
+    partial: bool = False
 
     def asked(self, message: Message) -> None:
         """An assistant message adds its tool uses to the group."""
@@ -58,7 +74,7 @@ class Calls:
             call_id = self.scheduled.get(part.tool_use_id, part.tool_use_id)
             got = self.received.pop(call_id, None)
             if got is None:
-                if part.tool_use_id in self.scheduled:
+                if part.tool_use_id in self.scheduled and not self.partial:
                     says = f"the transcript answers call {call_id!r}, but no tool_result_received proves that"
                     say(Check.TOOL_RESULT, says, record)
             elif dump(got[0].part(part.tool_use_id)) != dump(part):
@@ -66,10 +82,13 @@ class Calls:
                 say(Check.TOOL_RESULT, says, got[1])
         self.uses.clear()
         self.scheduled.clear()
+        if self.partial:
+            self.received.clear()
+            self.partial = False
 
     def unanswered(self, say: Say) -> None:
         """At the end of a run: a result that no message shows."""
-        for call_id, (_, record) in self.received.items():
+        for call_id, (_, record) in self.received.items() if not self.partial else ():
             say(Check.TOOL_RESULT, f"the result of call {call_id!r} stands nowhere in the transcript", record)
 
 
@@ -88,6 +107,8 @@ class TranscriptProof:
             case kinds.MessagesSeeded(messages=messages) | kinds.MessagesAppended(messages=messages):
                 self._extend(messages, record)
                 self._follow(messages, record)
+            case _ if self._broken:
+                pass  # the uses that it belongs to cannot be told
             case kinds.ToolCallScheduled():
                 self.calls.schedule(payload, record, self._say)
             case kinds.PlanDecided():
@@ -97,8 +118,15 @@ class TranscriptProof:
             case _:
                 pass
 
+    def undecoded(self, record: Record) -> None:
+        """The payload of this record cannot be decoded, and that is named already: what it told is not judged."""
+        if record.type in TRANSCRIPT_TYPES:
+            self.unreadable()
+        elif record.type in _CALL_TYPES:
+            self.calls.partial = True
+
     def unreadable(self) -> None:
-        """A record is missing or cannot be decoded: what follows cannot be judged, and the damage is named already."""
+        """Nobody knows what stands here: what follows cannot be judged, and the damage is named already."""
         self._broken = True
 
     def close(self, *, may_be_open: bool) -> None:
