@@ -58,6 +58,21 @@ def exit_code_of(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+GUEST = """
+import asyncio, sys
+from actum.memory.entries import MemoryScope
+from actum.memory.opening import open_memory
+from actum.storage.opening import open_store
+
+async def main(url, name):
+    async with open_store(url) as store, open_memory(url) as memory:
+        entry = await memory.entries.get(MemoryScope.SESSION, name, "theme")
+        print((await store.load_session(name)).session_id, entry is not None)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
 class TestOneFileWithTheStore:
     @pytest.mark.parametrize("first", ["store", "memory"])
     async def test_store_and_memory_come_in_either_order(self, path: Path, first: str) -> None:
@@ -74,6 +89,17 @@ class TestOneFileWithTheStore:
             assert (await store.load_run("r1")).session_id == "s1"
             assert await memory.entries.get(MemoryScope.SESSION, "s1", "theme") is not None
             assert len(await memory.events.search("hello")) == 1
+
+    async def test_the_file_stays_locked_to_other_processes_whoever_opens_it_again(self, path: Path) -> None:
+        """Otherwise the next process to leave would take the log away, and the commits after that with it."""
+        url = f"sqlite:///{path}"
+        async with open_memory(url) as memory, open_store(url) as store:
+            for name in ("s1", "s2"):
+                await store.create_session(name, samples.T0)
+                await memory.entries.store(MemoryEntry.for_session(name, key="theme", value="dark"))
+                async with open_memory(url), open_store(url):
+                    pass
+                assert await asyncio.to_thread(end_of, program(GUEST, url, name)) == f"{name} True\n"
 
     async def test_they_take_turns_by_one_lock_whichever_links_lead_there(self, path: Path, links: list[Path]) -> None:
         for link in links:

@@ -1,3 +1,4 @@
+import asyncio
 import os
 import pwd
 from collections.abc import Iterator
@@ -7,6 +8,8 @@ import pytest
 
 from actum.base.errors import InvalidValue, StoreUnavailable
 from actum.storage.opening import open_store
+from actum.testing import samples
+from tests.support.programs import end_of, program
 
 
 @pytest.mark.parametrize("url", ["", "memory", "memory:x", "sqlite:///", "sqlite:///a\0b", "sqlite:///\ud800", 5, None])
@@ -60,6 +63,29 @@ def links(tmp_path: Path) -> list[Path]:
     (folder / "again.db").symlink_to(folder / "file.db")
     (folder / "folder").symlink_to(real)
     return [folder / "file.db", folder / "again.db", folder / "folder" / "store.db"]
+
+
+GUEST = """
+import asyncio, sys
+from actum.storage.opening import open_store
+
+async def main(url):
+    async with open_store(url) as store:
+        print((await store.list_sessions()).items[-1].session_id)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_a_file_that_is_opened_again_here_stays_locked_to_other_processes(path: Path) -> None:
+    """Otherwise the next process to leave would take the log away, and the commits after that with it."""
+    url = f"sqlite:///{path}"
+    async with open_store(url) as store:
+        for name in ("s1", "s2"):
+            await store.create_session(name, samples.T0)
+            async with open_store(url) as again:
+                assert (await again.load_session(name)).session_id == name
+            assert await asyncio.to_thread(end_of, program(GUEST, url)) == f"{name}\n"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ import hashlib
 import os
 import re
 import sqlite3
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeVar
 from urllib.parse import quote
 
+from actum.base import open_files
 from actum.base.errors import NotAStore, SchemaTooNew, StoreUnavailable, shortened
 from actum.memory.sqlite_threads import Answer, Job, Threads
 
@@ -30,6 +29,8 @@ T = TypeVar("T")
 # The mark in the header is that of every Actum file, so that store and memory may come to a file in either order.
 _APPLICATION_ID: Final = 0x4163746D
 _MAGIC: Final = b"SQLite format 3\0"
+# The last four of them are the application's mark.
+_HEADER_BYTES: Final = 72
 _BUSY_TIMEOUT_S: Final = 10.0
 _SCRUB_WAIT_MS: Final = 200
 _READERS: Final = 2
@@ -43,21 +44,6 @@ _MIGRATIONS: Final = (
 # Blanks and remarks, as they stand between statements.
 _REMARKS: Final = re.compile(r"(?:\s|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
-# SQLite remembers in the process which locks it holds. A forked child inherits that memory without the locks, so it
-# may not open a file that its parent had open.
-_guard = threading.Lock()
-_opened: Counter[tuple[int, int]] = Counter()
-_inherited: set[tuple[int, int]] = set()
-
-
-def _forked() -> None:
-    _inherited.update(_opened)
-    _opened.clear()
-    _guard.release()
-
-
-os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forked)
-
 
 class MemoryFile:
     """A database file with the memory's tables. Made by `open`; used from any event loop and thread."""
@@ -66,7 +52,7 @@ class MemoryFile:
         # Whichever links lead to the file: what stands beside it is named after the file itself, for everybody alike.
         self._path = Path(os.path.realpath(path))
         self._process = os.getpid()
-        self._inode: tuple[int, int] | None = None
+        self._inode: open_files.Inode | None = None
         self._writer = Threads("actum-memory-writer", 1, self.connected, self._write, self.told, group=_GROUP)
         self._readers = Threads("actum-memory-reader", _READERS, self.connected, self._read, self.told)
 
@@ -141,31 +127,24 @@ class MemoryFile:
     @contextmanager
     def connected(self, mode: Literal["ro", "rw", "rwc"] = "rw") -> Iterator[sqlite3.Connection]:
         """A connection for this thread; `rwc` makes the file. Raises sqlite3.Error, StoreUnavailable."""
-        with _guard:
-            if _inode(self._path) in _inherited:
-                raise StoreUnavailable(
-                    reason="this process was forked while its parent had the memory open; start it anew (spawn) instead"
-                )
+        if self._path.exists() and open_files.inherited(self._path):
+            raise StoreUnavailable(
+                reason="this process was forked while its parent had the file open; start it anew (spawn) instead"
+            )
         connection = sqlite3.connect(
             f"file:{quote(str(self._path))}?mode={mode}", uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None
         )
         inode = None
         try:
-            with _guard:
-                inode = _inode(self._path)
-                if inode is not None:
-                    _opened[inode] += 1
+            inode = open_files.note_open(self._path)
             # FULL: a commit that was answered is on the disk. secure_delete: what was erased is gone from the file.
             for setting in ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY", "cache_size = -16384"):
                 connection.execute(f"PRAGMA {setting}")
             yield connection
         finally:
             connection.close()
-            with _guard:
-                if inode is not None:
-                    _opened[inode] -= 1
-                    if not _opened[inode]:
-                        del _opened[inode]
+            if inode is not None:
+                open_files.note_closed(inode)
 
     def told(self, error: BaseException) -> BaseException:
         """What a caller hears: errors of the machine as those of the contract, any other as it is."""
@@ -209,8 +188,7 @@ class MemoryFile:
             return
         if self._path.is_dir():
             raise NotAStore(location=str(self._path), reason="it is a directory")
-        with self._path.open("rb") as file:
-            header = file.read(72)
+        header = open_files.first_bytes(self._path, _HEADER_BYTES) or b""
         if header and not header.startswith(_MAGIC):
             raise NotAStore(location=str(self._path), reason="it is no SQLite database")
         if int.from_bytes(header[68:72]) not in (0, _APPLICATION_ID):
@@ -294,12 +272,11 @@ def _scrub(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_TIMEOUT_S * 1000)}")
 
 
-def _inode(path: Path) -> tuple[int, int] | None:
+def _inode(path: Path) -> open_files.Inode | None:
     try:
-        status = path.stat()
+        return open_files.inode_of(path)
     except FileNotFoundError:
         return None
-    return status.st_dev, status.st_ino
 
 
 @cache

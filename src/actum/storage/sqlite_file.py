@@ -2,14 +2,13 @@
 
 import os
 import sqlite3
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
+from actum.base import open_files
 from actum.base.errors import ActumError, DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable, shortened
 from actum.storage.locks import FileLock
 from actum.storage.migrate import Migration, migrations, pending
@@ -26,6 +25,8 @@ _PRIMARY: Final = 0xFF
 # So begins what Python's binding, not SQLite, says of a text whose bytes are no UTF-8; it has no code.
 _NO_TEXT: Final = "Could not decode to UTF-8"
 _MAGIC: Final = b"SQLite format 3\0"
+# The last four of them are the application's mark.
+_HEADER_BYTES: Final = 72
 _STATEMENTS_KEPT: Final = 256
 # A commit writes whole pages: larger ones make a single record dearer, and save next to nothing in the file.
 _PAGE_BYTES: Final = 4096
@@ -35,21 +36,6 @@ _MIGRATIONS: Final = (
 )
 # The log is folded into the file after so many pages: rarer folds cost fewer syncs, and 16 MiB of log are no burden.
 LOG_PAGES: Final = 4096
-
-# SQLite remembers in the process which locks it holds. A forked child inherits that memory without the locks, so
-# no connection of a child may be used, closed or newly opened on a file that the parent had open.
-_guard = threading.Lock()
-_opened: Counter[tuple[int, int]] = Counter()
-_inherited: set[tuple[int, int]] = set()
-
-
-def _forked() -> None:
-    _inherited.update(_opened)
-    _opened.clear()
-    _guard.release()
-
-
-os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forked)
 
 
 class SQLiteFile:
@@ -95,29 +81,20 @@ class SQLiteFile:
         )
         inode = None
         try:
-            inode = self._note()
+            inode = open_files.note_open(self.path)
             _settle(connection, readonly=mode == "ro")
             yield connection
         finally:
             connection.close()
             if inode is not None:
-                with _guard:
-                    _opened[inode] -= 1
-                    if not _opened[inode]:
-                        del _opened[inode]
+                open_files.note_closed(inode)
 
-    def inode(self) -> tuple[int, int] | None:
+    def inode(self) -> open_files.Inode | None:
         """Which file the path leads to now; None when it leads nowhere."""
         try:
-            return _inode(self._location)
+            return open_files.inode_of(self._location)
         except FileNotFoundError:
             return None
-
-    def _note(self) -> tuple[int, int]:
-        with _guard:
-            inode = _inode(self.path)
-            _opened[inode] += 1
-            return inode
 
     def _bring_up_to_date(self) -> None:
         lock = self.lock
@@ -138,12 +115,11 @@ class SQLiteFile:
         try:
             if self.path.is_dir():
                 raise NotAStore(location=str(self.path), reason="it is a directory")
-            if _inode(self.path) in _inherited:
+            if open_files.inherited(self.path):
                 raise StoreUnavailable(
                     reason="this process was forked while its parent had the store open; start it anew (spawn) instead"
                 )
-            with self.path.open("rb") as file:
-                header = file.read(72)
+            header = open_files.first_bytes(self.path, _HEADER_BYTES) or b""
         except FileNotFoundError:
             return
         if header and not header.startswith(_MAGIC):
@@ -160,11 +136,6 @@ class SQLiteFile:
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if mark != APPLICATION_ID and (mark or tables):
             raise NotAStore(location=str(self.path), reason="it belongs to another application")
-
-
-def _inode(path: str | Path) -> tuple[int, int]:
-    status = os.stat(path)  # noqa: PTH116 - asked before each commit, and a Path takes twice as long
-    return status.st_dev, status.st_ino
 
 
 @contextmanager
