@@ -165,7 +165,7 @@ class TestWhatIsNoMemory:
 
     @pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + "/memory.db", "x" * 253])
     async def test_a_name_that_is_too_long(self, path: Path, name: str) -> None:
-        with pytest.raises(StoreUnavailable, match="File name too long"):
+        with pytest.raises(StoreUnavailable):
             await MemoryFile.open(path.parent / name)
 
     async def test_a_newer_schema_is_refused(self, path: Path) -> None:

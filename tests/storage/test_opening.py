@@ -100,7 +100,7 @@ async def test_a_place_that_takes_no_store(tmp_path: Path, name: str) -> None:
 
 
 async def test_a_folder_that_may_not_be_entered(guarded: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="Permission denied"):
+    with pytest.raises(StoreUnavailable):
         async with open_store(f"sqlite:///{guarded}/store.db"):
             pass
 

@@ -173,11 +173,13 @@ class TestWhoAsks:
     async def test_a_file_that_went_meanwhile_is_a_dead_owners(
         self, folder: Path, left: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def gone(file: Path) -> bool:
-            file.unlink()
-            return file == left
+        opening = os.open
 
-        monkeypatch.setattr(Path, "is_file", gone)
+        def gone(file: Path, *how: int) -> int:
+            left.unlink()
+            return opening(file, *how)
+
+        monkeypatch.setattr(os, "open", gone)
         assert not await FileOwners(folder).alive("owner-dead")
         assert files_in(folder) == 0
 

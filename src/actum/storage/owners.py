@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import os
 import re
+import stat
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
@@ -126,13 +127,13 @@ def _locked(file: Path) -> bool:
     The lock that asks is shared: those who ask at the same time, and those who clear away, see none of each other. The
     owner's own is exclusive. It never makes its file anew while somebody who found it free is about to remove it.
     """
-    # What is no file holds no owner, and a pipe would keep whoever opens it waiting.
-    if not file.is_file():
-        return False
     with _asking:
         try:
+            # What is no file holds no owner, and a pipe would keep whoever opens it waiting.
+            if not stat.S_ISREG(file.stat().st_mode):
+                return False
             descriptor = os.open(file, os.O_RDONLY)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
