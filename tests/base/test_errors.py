@@ -1,6 +1,8 @@
+import ast
 import copy
 import pickle
 import re
+import tomllib
 from dataclasses import fields
 
 import pytest
@@ -20,6 +22,7 @@ from actum.base.errors import (
     shortened,
 )
 from actum.base.limits import SHOWN_CHARS
+from tests.support.project import ROOT, SRC, python_files, text_of
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ActumError)]
 MADE_UP: dict[str, object] = {"str": "x", "int": 1, "bool": False, "float | None": 0.5, "tuple": ()}
@@ -80,6 +83,32 @@ def test_a_size_error_names_size_and_limit() -> None:
     assert str(TooLarge(field="payload", size=17, limit=16)).endswith(
         "(field='payload', size=17, limit=16, unit='bytes')"
     )
+
+
+def test_no_error_that_reading_raises_speaks_of_writing() -> None:
+    for kind in (InvalidValue, TooLarge, errors.StoreUnavailable):
+        assert "written" not in str(example(kind))
+
+
+def test_a_missing_part_is_told_with_the_command_that_installs_this_very_part() -> None:
+    extra = errors.MissingExtra(extra="embeddings", needed_for="offline embeddings")
+    assert "`pip install 'actum[embeddings]'`" in str(extra)
+    other = errors.MissingExtra(extra="model", needed_for="the demo", command="make demo-model")
+    assert str(other).endswith("needed for the demo: `make demo-model` installs it")
+
+
+def test_every_extra_that_is_missed_without_a_command_of_its_own_can_be_installed() -> None:
+    offered = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    missed = {
+        ast.literal_eval(given["extra"])
+        for path in python_files(SRC)
+        for call in ast.walk(ast.parse(text_of(path)))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "MissingExtra"
+        for given in [{each.arg: each.value for each in call.keywords}]
+        if "command" not in given
+    }
+    assert missed == {"anthropic", "bedrock", "embeddings", "gemini", "openai"}
+    assert missed <= set(offered)
 
 
 def test_a_transcript_error_lists_every_finding() -> None:

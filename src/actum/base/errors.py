@@ -9,7 +9,7 @@
     │   ├── HeadMoved · RunNotRunning · RunBusy · CancellationRequested · OwnerMismatch
     │   ├── ContinuationRefused · HistoryRefused · AccessDenied
     │   └── InvalidValue · InvalidCursor · TooLarge · VersionMismatch
-    ├── StoreUnavailable             temporary: nothing was written, try again
+    ├── StoreUnavailable             of the machine: nothing is half done; mend the reason or wait, then try again
     ├── SchemaTooNew · NotAStore · MissingExtra · DurableDataError · TranscriptError
     ├── RegistrationClosed · RunNotReady · RunCorrupt · StreamNotConfigured
     ├── AnswerError                  UnknownItem · AlreadyAnswered · AnswerRefused · ApprovalExpired
@@ -287,7 +287,7 @@ class AccessDenied(ContractError):
 
 
 class InvalidValue(ContractError, ValueError):
-    """A value breaks a rule; nothing was written."""
+    """A value breaks a rule; give one that keeps it."""
 
     field: str
     value: str
@@ -302,7 +302,7 @@ class InvalidCursor(ContractError):
 
 
 class TooLarge(ContractError):
-    """A value is larger than its bound; nothing was written."""
+    """A value is larger than its bound; give a smaller one."""
 
     field: str
     size: int
@@ -321,7 +321,7 @@ class VersionMismatch(ContractError):
 
 
 class StoreUnavailable(ActumError):
-    """The store could not be reached or could not write; nothing was written, try again."""
+    """The store could not be used and nothing is half done; see to the reason, then try again."""
 
     reason: str
 
@@ -341,10 +341,18 @@ class NotAStore(ActumError):
 
 
 class MissingExtra(ActumError):
-    """An optional part is not installed; install it with pip, for instance `pip install 'actum[openai]'`."""
+    """An optional part is not installed.
+
+    Its text ends in the command that installs it: `command`, or pip's with the extra's own name.
+    """
 
     extra: str
     needed_for: str
+    command: str | None = None
+
+    def __str__(self) -> str:
+        command = self.command or f"pip install 'actum[{self.extra}]'"
+        return f"An optional part is not installed, needed for {self.needed_for}: `{command}` installs it"
 
 
 class DurableDataError(ActumError):

@@ -166,7 +166,7 @@ def _weights() -> Path:
     places = [] if found is None else list(found.submodule_search_locations or ())
     weights = next((each for place in places for each in Path(place).glob("*.gguf")), None)
     if weights is None:
-        raise MissingExtra(extra="model", needed_for="the model's weights: `make demo-model` installs them")
+        raise MissingExtra(extra="model", needed_for="the model's weights", command="make demo-model")
     return weights
 
 
@@ -174,7 +174,7 @@ def _package(name: str) -> Any:  # noqa: ANN401 - a package without types, of wh
     try:
         return importlib.import_module(name)
     except ImportError as missing:
-        raise MissingExtra(extra="model", needed_for="the model's server: `make demo-model` installs it") from missing
+        raise MissingExtra(extra="model", needed_for="the model's server", command="make demo-model") from missing
 
 
 if __name__ == "__main__":
