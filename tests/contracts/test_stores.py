@@ -9,7 +9,7 @@ from actum.storage.backend import Backend
 from actum.storage.contract import OwnedStore
 from actum.storage.memory import MemoryBackend
 from actum.storage.opening import open_store
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.sqlite.backend import SQLiteBackend
 from actum.testing import FaultContract, StoreContract
 
 

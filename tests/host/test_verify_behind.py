@@ -16,7 +16,7 @@ from actum.records.record import scope_digest
 from actum.records.types import RecordType
 from actum.storage.contract import OwnedStore
 from actum.storage.opening import open_store
-from actum.storage.sqlite_rows import TYPE_NUMBERS
+from actum.storage.sqlite.rows import TYPE_NUMBERS
 from actum.testing import samples
 
 Tamper = Callable[..., None]

@@ -15,7 +15,7 @@ from actum.storage.backend import Backend
 from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.sqlite.backend import SQLiteBackend
 from tests.support.frail import MortalBackend, until_dead
 from tests.support.runlogs import RunLog, log_of, never_poisoned, proven
 from tests.support.scenario import RUN, Cast, Gate, Worker, begun, playing, uses

@@ -16,7 +16,7 @@ from actum.records.makers import usage
 from actum.records.record import NewRecord
 from actum.records.types import RecordType
 from actum.runtime.ledger import Ledger, OpenRun
-from actum.storage.backend import Backend, Reader
+from actum.storage.backend import Backend, View
 from actum.storage.contract import OwnedStore
 from actum.storage.local import LocalStore
 from actum.storage.memory import MemoryBackend
@@ -32,7 +32,7 @@ class SlowReads(MemoryBackend):
 
     gate: Gate | None = None
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """The read."""
         answer = await super().read(work)
         gate, self.gate = self.gate, None

@@ -10,7 +10,7 @@ import pytest
 
 from actum.storage.local import LocalStore
 from actum.storage.opening import open_store
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.sqlite.backend import SQLiteBackend
 from actum.testing.faults import FaultyBackend
 from actum.testing.simulate import Pair, Pairs, walk_together
 

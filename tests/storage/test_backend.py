@@ -15,9 +15,9 @@ from actum.lifecycle.change import Change, Keys, RunRow, Scope, SessionRow, Tomb
 from actum.lifecycle.commands import ScopeBehind
 from actum.lifecycle.states import RunStatus, SessionStatus, Suspension
 from actum.records.record import HistoryRef
-from actum.storage.backend import Backend, Reader, RecordQuery, RunQuery, SessionQuery, Slice, Transaction
-from actum.storage.memory import UNENDED, MemoryBackend
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.backend import UNENDED, Backend, RecordQuery, RunQuery, SessionQuery, Slice, Transaction, View
+from actum.storage.memory import MemoryBackend
+from actum.storage.sqlite.backend import SQLiteBackend
 from tests.support.rows import NOON, appended, at, chained, new_record, run_row, session_row, started
 
 
@@ -37,11 +37,11 @@ async def apply(backend: Backend, *changes: Change) -> None:
 
 
 async def names(backend: Backend, query: RunQuery) -> list[str]:
-    return [row.run.run_id for row in await backend.read(lambda reader: reader.runs(query))]
+    return [row.run.run_id for row in await backend.read(lambda view: view.runs(query))]
 
 
 async def records(backend: Backend, query: RecordQuery) -> Slice:
-    return await backend.read(lambda reader: reader.records(query))
+    return await backend.read(lambda view: view.records(query))
 
 
 FULL_RUN = RunRow(
@@ -74,7 +74,7 @@ class TestRows:
     async def test_rows_come_back_as_they_were_given(self, backend: Backend) -> None:
         session = session_row(tenant="t", metadata={"user": "Ω", "a": "b"}, head="r1")
         await apply(backend, started(session, FULL_RUN))
-        seen = await backend.read(lambda reader: reader.see(Keys(scope_of="r1")))
+        seen = await backend.read(lambda view: view.see(Keys(scope_of="r1")))
         assert seen.sessions == {"s1": session}
         assert seen.runs == {"r1": FULL_RUN}
         assert (seen.scope, seen.position) == (Scope("s1"), 0)
@@ -84,7 +84,7 @@ class TestRows:
         ended = session_row(status=SessionStatus.ENDED, metadata={"b": "2"})
         done = run_row(status=RunStatus.COMPLETED, end_position=3, labels={"team": "x"})
         await apply(backend, started(ended, done))
-        seen = await backend.read(lambda reader: reader.see(Keys(scope_of="r1")))
+        seen = await backend.read(lambda view: view.see(Keys(scope_of="r1")))
         assert (seen.sessions, seen.runs) == ({"s1": ended}, {"r1": done})
         for query, found in (
             (RunQuery(labels={"team": "ж🔥"}, limit=9), []),
@@ -97,22 +97,22 @@ class TestRows:
         keys = Keys(
             scope=Scope("s9"), runs=("r9",), records=(("r9", "k"),), suspension_of="r9", running=True, consumer="c"
         )
-        seen = await backend.read(lambda reader: reader.see(keys))
+        seen = await backend.read(lambda view: view.see(keys))
         assert (seen.scope, seen.position, seen.sessions, seen.runs) == (Scope("s9"), 0, {}, {})
         assert (seen.records, seen.suspension, seen.running_run_id, seen.advanced) == ({}, None, None, 0)
-        unknown = await backend.read(lambda reader: reader.see(Keys(scope_of="r9")))
+        unknown = await backend.read(lambda view: view.see(Keys(scope_of="r9")))
         assert unknown.scope is None
 
     async def test_references_are_followed(self, backend: Backend) -> None:
         runs = run_row("head"), run_row("parent"), run_row("child", parent="parent"), run_row("other")
         await apply(backend, started(session_row(head="head"), *runs))
-        seen = await backend.read(lambda reader: reader.see(Keys(scope_of="other", parents_of=("child",))))
+        seen = await backend.read(lambda view: view.see(Keys(scope_of="other", parents_of=("child",))))
         assert set(seen.runs) == {"other", "head", "child", "parent"}
 
     async def test_runs_of_another_scope_are_read_too(self, backend: Backend) -> None:
         one_shot = run_row("o1", session_id=None, root="o1")
         await apply(backend, started(session_row()), Change(None, scope=one_shot.scope, runs=(one_shot,)))
-        seen = await backend.read(lambda reader: reader.see(Keys(scope=Scope("s1"), runs=("o1",))))
+        seen = await backend.read(lambda view: view.see(Keys(scope=Scope("s1"), runs=("o1",))))
         assert seen.runs["o1"] == one_shot
         assert seen.scope == Scope("s1")
 
@@ -124,7 +124,7 @@ class TestRows:
             started(session_row(), run_row(status=RunStatus.SUSPENDED), later, early),
             Change(None, scope=Scope("s1"), suspension=("r1", suspension)),
         )
-        seen = await backend.read(lambda reader: reader.see(Keys(scope_of="r1", suspension_of="r1", running=True)))
+        seen = await backend.read(lambda view: view.see(Keys(scope_of="r1", suspension_of="r1", running=True)))
         assert seen.suspension == suspension
         assert seen.running_run_id == "r3"
 
@@ -138,8 +138,8 @@ class TestRows:
         assert await backend.write(work, 0) == (2, Scope("s1").record_id(2))
 
 
-def of_runs(kind: Callable[[list[str]], Iterable[str]], runs: list[str], limit: int, reader: Reader) -> Slice:
-    return reader.records(RecordQuery(scope=Scope("s1"), runs=kind(runs), limit=limit))
+def of_runs(kind: Callable[[list[str]], Iterable[str]], runs: list[str], limit: int, view: View) -> Slice:
+    return view.records(RecordQuery(scope=Scope("s1"), runs=kind(runs), limit=limit))
 
 
 class TestRecords:
@@ -209,9 +209,9 @@ class TestRecords:
         middle = run_row("r2", end_position=9, history=HistoryRef(run_id="r1", through="x"))
         last = run_row("r3", history=HistoryRef(run_id="r2", through="y"))
         await apply(backend, started(session_row(), first, middle, last))
-        chain = await backend.read(lambda reader: tuple(reader.chain("r3")))
+        chain = await backend.read(lambda view: tuple(view.chain("r3")))
         assert chain == (("r3", UNENDED), ("r2", 9), ("r1", 4))
-        assert await backend.read(lambda reader: tuple(reader.chain("r9"))) == ()
+        assert await backend.read(lambda view: tuple(view.chain("r9"))) == ()
 
     async def test_records_of_several_runs_come_run_after_run(self, filled: Backend) -> None:
         for backwards, wanted in ((False, ["r2", "r1"]), (True, ["r1", "r2"])):
@@ -295,12 +295,12 @@ class TestAllOrNothing:
 
         with pytest.raises((type(error), RuntimeError)):
             await backend.write(work, 0)
-        seen = await backend.read(lambda reader: reader.see(Keys(scope_of="r1", runs=("r2",), consumer="c")))
+        seen = await backend.read(lambda view: view.see(Keys(scope_of="r1", runs=("r2",), consumer="c")))
         assert (seen.sessions, seen.runs) == ({"s1": first.session}, {"r1": first.runs[0]})
         assert (seen.position, seen.advanced) == (1, 0)
         kept = await records(backend, RecordQuery(scope=Scope("s1"), runs=("r1",), limit=9))
         assert [each.event_key for each in kept.records] == ["k1"]
-        listed = await backend.read(lambda reader: reader.sessions(SessionQuery(metadata={"a": "1"}, limit=9)))
+        listed = await backend.read(lambda view: view.sessions(SessionQuery(metadata={"a": "1"}, limit=9)))
         assert listed == (first.session,)
         assert await names(backend, RunQuery(labels={"l": "1"}, limit=9)) == ["r1"]
         # And the next command goes on from there.
@@ -314,7 +314,7 @@ class TestAllOrNothing:
         with pytest.raises(StoreUnavailable, match="closed"):
             await apply(backend, started(session_row("s2")))
         with pytest.raises(StoreUnavailable, match="closed"):
-            await backend.read(lambda reader: tuple(reader.chain("r1")))
+            await backend.read(lambda view: tuple(view.chain("r1")))
 
     async def test_rows_are_not_shared_with_callers(self, backend: Backend) -> None:
         session, run = session_row(metadata={"a": "1"}), run_row(labels={"l": "1"})
@@ -322,7 +322,7 @@ class TestAllOrNothing:
         session.session.metadata["a"] = "2"
         run.run.labels["l"] = "2"
         for _ in range(2):
-            seen = await backend.read(lambda reader: reader.see(Keys(scope_of="r1")))
+            seen = await backend.read(lambda view: view.see(Keys(scope_of="r1")))
             found, row = seen.sessions["s1"], seen.runs["r1"]
             assert isinstance(found, SessionRow)
             assert isinstance(row, RunRow)
@@ -393,17 +393,15 @@ class TestLists:
         ],
     )
     async def test_sessions(self, listed: Backend, query: SessionQuery, found: list[str]) -> None:
-        rows = await listed.read(lambda reader: reader.sessions(query))
+        rows = await listed.read(lambda view: view.sessions(query))
         assert [row.session.session_id for row in rows] == found
 
     async def test_counts(self, listed: Backend) -> None:
         one_shot = run_row("o1", session_id=None, root="o1")
         await apply(listed, Change(None, scope=one_shot.scope, runs=(one_shot,)))
-        counts = await listed.read(
-            lambda reader: [dict(reader.count_runs(by, None)) for by in ("session_id", "tenant")]
-        )
+        counts = await listed.read(lambda view: [dict(view.count_runs(by, None)) for by in ("session_id", "tenant")])
         assert counts == [{"s1": 6, "s2": 6, None: 1}, {"t": 6, None: 7}]
-        by_status = await listed.read(lambda reader: dict(reader.count_runs("status", "t")))
+        by_status = await listed.read(lambda view: dict(view.count_runs("status", "t")))
         assert by_status == {"running": 2, "suspended": 1, "completed": 1, "failed": 1, "canceled": 1}
         assert all(type(key) is str for key in by_status)
 
@@ -415,7 +413,7 @@ class TestLists:
         await apply(listed, appended([new_record("o1", session_id=None)], scope=scope))
 
         async def behind(limit: int, tenant: str | None = None) -> tuple[ScopeBehind, ...]:
-            return await listed.read(lambda reader: reader.behind("c", limit, tenant))
+            return await listed.read(lambda view: view.behind("c", limit, tenant))
 
         first = ScopeBehind(session_id="s1", position=0, last=2)
         second = ScopeBehind(root_run_id="o1", position=0, last=1)
@@ -439,12 +437,12 @@ class TestPurge:
         await apply(backend, started(session_row(tenant="t", metadata={"a": "1"}), FULL_RUN), appended([new_record()]))
         await apply(backend, Change(None, purge=Scope("s1")))
         seen = await backend.read(
-            lambda reader: reader.see(Keys(scope=Scope("s1"), runs=("r1", "k1"), records=(("r1", "k1"),)))
+            lambda view: view.see(Keys(scope=Scope("s1"), runs=("r1", "k1"), records=(("r1", "k1"),)))
         )
         assert seen.sessions == {"s1": Tombstone(tombstone_digest("tenant", "t"))}
         assert (seen.runs, seen.records, seen.position) == ({"k1": kept}, {}, 0)
         assert await names(backend, RunQuery(limit=9)) == ["k1"]
-        listed = await backend.read(lambda reader: reader.sessions(SessionQuery(metadata={"a": "1"}, limit=9)))
+        listed = await backend.read(lambda view: view.sessions(SessionQuery(metadata={"a": "1"}, limit=9)))
         assert listed == (other,)
         assert (await records(backend, RecordQuery(scope=Scope("s2"), limit=9))).last == 1
 
@@ -453,6 +451,6 @@ class TestPurge:
         child = run_row("o2", session_id=None, root="o1", parent="o1")
         await apply(backend, Change(None, scope=root.scope, runs=(root, child)))
         await apply(backend, Change(None, purge=root.scope))
-        seen = await backend.read(lambda reader: reader.see(Keys(scope_of="o1", runs=("o1", "o2", "o3"))))
+        seen = await backend.read(lambda view: view.see(Keys(scope_of="o1", runs=("o1", "o2", "o3"))))
         assert seen.scope is None
         assert seen.runs == {"o1": Tombstone(tombstone_digest("tenant", "t")), "o2": Tombstone(None)}

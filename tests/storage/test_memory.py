@@ -20,7 +20,7 @@ async def backend() -> MemoryBackend:
 
 
 async def test_two_backends_share_nothing(backend: MemoryBackend) -> None:
-    seen = await MemoryBackend().read(lambda reader: reader.see(Keys(scope_of="r1")))
+    seen = await MemoryBackend().read(lambda view: view.see(Keys(scope_of="r1")))
     assert seen.scope is None
 
 
@@ -29,7 +29,7 @@ async def test_a_position_that_does_not_follow_is_a_defect_and_leaves_nothing(ba
     with pytest.raises(ValueError, match="position 3 does not follow 1"):
         await backend.write(methodcaller("apply", change), 0)
     query = RecordQuery(scope=Scope("s1"), limit=9)
-    assert (await backend.read(lambda reader: reader.records(query))).last == 0
+    assert (await backend.read(lambda view: view.records(query))).last == 0
 
 
 async def test_threads_write_one_after_the_other(backend: MemoryBackend) -> None:
@@ -50,7 +50,7 @@ async def test_threads_write_one_after_the_other(backend: MemoryBackend) -> None
     for thread in threads:
         await asyncio.to_thread(thread.join)
     query = RecordQuery(scope=Scope("s1"), limit=1000)
-    found = await backend.read(lambda reader: reader.records(query))
+    found = await backend.read(lambda view: view.records(query))
     assert len({each.event_key for each in found.records}) == found.last == 600
 
 
@@ -69,5 +69,5 @@ async def test_scopes_keep_their_order_when_a_purge_is_undone(backend: MemoryBac
 
     with pytest.raises(LookupError):
         await backend.write(fail, 0)
-    behind = await backend.read(lambda reader: reader.behind("c", 9, None))
+    behind = await backend.read(lambda view: view.behind("c", 9, None))
     assert [each.session_id for each in behind] == ["s2", "s3"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from actum.base.errors import ActumError, StoreUnavailable
-from actum.storage.backend import Backend, Reader, Transaction
+from actum.storage.backend import Backend, Transaction, View
 from actum.storage.owners import Owners
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class MortalBackend:
         """The write, while it lives."""
         return await self._alive(lambda: self._backend.write(work, size))
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """The read, while it lives."""
         return await self._alive(lambda: self._backend.read(work))
 
@@ -123,7 +123,7 @@ class AwayBackend:
         self._refuse()
         return await self._backend.write(work, size)
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """The read, unless it is away."""
         if self.reads_too:
             self._refuse()
@@ -164,7 +164,7 @@ class HeldBackend:
             await gate.passed()
         return await self._backend.write(work, size)
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """The read, at once."""
         return await self._backend.read(work)
 
@@ -244,7 +244,7 @@ class TurnBackend:
         await self._turnstile.turn(self._name)
         return await self._backend.write(work, size)
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """The read, when it is this worker's turn."""
         await self._turnstile.turn(self._name)
         return await self._backend.read(work)

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from actum.storage.local import LocalStore
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.sqlite.backend import SQLiteBackend
 from actum.testing.samples import T0
 from tests.support.frail import MortalBackend, until_dead
 from tests.support.programs import line_of, program

@@ -17,7 +17,7 @@ from actum.testing import samples
 
 # A server that has everything imported forks a writer in a few milliseconds; a new interpreter takes far longer.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload([__name__, "actum.storage.sqlite", "actum.storage.memory"])
+_FORKS.set_forkserver_preload([__name__, "actum.storage.sqlite.backend", "actum.storage.memory"])
 
 
 @contextmanager

@@ -6,7 +6,7 @@ rules, then `apply`. So a backend never holds a transaction over an await, and e
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from actum.base.limits import PAGE_BYTES
 from actum.base.value import Fact
@@ -16,6 +16,9 @@ from actum.records.record import Record
 from actum.storage.owners import Owners
 
 T = TypeVar("T")
+
+# The position of the end of a run that has not ended.
+UNENDED: Final = 2**63 - 1
 
 
 class RecordQuery(Fact, frozen=True, kw_only=True):
@@ -82,7 +85,7 @@ class RunQuery(Fact, frozen=True, kw_only=True):
     limit: int
 
 
-class Reader(Protocol):
+class View(Protocol):
     """One consistent view of all rows."""
 
     def see(self, keys: Keys) -> Seen:
@@ -100,8 +103,7 @@ class Reader(Protocol):
     def chain(self, run_id: str) -> Iterable[tuple[str, int]]:
         """The run and the runs of its history chain, newest first, each with the position of its end record.
 
-        No run is read before it is asked for. The position of a run that has not ended is given as the largest integer
-        of 63 bits.
+        No run is read before it is asked for. A run that has not ended has the position UNENDED.
         """
         ...
 
@@ -122,7 +124,7 @@ class Reader(Protocol):
         ...
 
 
-class Transaction(Reader, Protocol):
+class Transaction(View, Protocol):
     """One write transaction: what it read cannot change before its commit."""
 
     def apply(self, change: Change) -> None:
@@ -149,7 +151,7 @@ class Backend(Protocol):
         """
         ...
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """`work` on one consistent view, beside writers and never blocking them."""
         ...
 

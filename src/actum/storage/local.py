@@ -26,7 +26,7 @@ from actum.messages.message import Message
 from actum.records.kinds import PendingKind, messages_spelled
 from actum.records.record import Page, Record
 from actum.storage import pages
-from actum.storage.backend import Backend, PayloadSlice, Reader, RunQuery, SessionQuery, Transaction
+from actum.storage.backend import Backend, PayloadSlice, RunQuery, SessionQuery, Transaction, View
 from actum.storage.contract import OwnedStore
 from actum.storage.cursors import after_of, list_digest
 
@@ -67,22 +67,22 @@ class LocalStore(OwnedStore):
         tx.apply(change)
         return change.result
 
-    def _see(self, reader: Reader, keys: Keys) -> Seen:
-        seen = reader.see(keys)
+    def _see(self, view: View, keys: Keys) -> Seen:
+        seen = view.see(keys)
         return seen if self._tenant is None else seen.within(self._tenant)
 
-    def _run(self, reader: Reader, run_id: str) -> RunRow:
-        return run_row(self._see(reader, Keys(scope_of=run_id, runs=(run_id,))), run_id)
+    def _run(self, view: View, run_id: str) -> RunRow:
+        return run_row(self._see(view, Keys(scope_of=run_id, runs=(run_id,))), run_id)
 
-    def _session(self, reader: Reader, session_id: str) -> SessionRow:
-        return session_row(self._see(reader, Keys(scope=Scope(session_id=session_id))), session_id)
+    def _session(self, view: View, session_id: str) -> SessionRow:
+        return session_row(self._see(view, Keys(scope=Scope(session_id=session_id))), session_id)
 
     # Reads of a worker
 
     async def load_run(self, run_id: str) -> Run:
         """The run."""
         identifier("run_id", run_id)
-        return await self._backend.read(lambda reader: self._run(reader, run_id).run)
+        return await self._backend.read(lambda view: self._run(view, run_id).run)
 
     async def load_session_status(self, session_id: str) -> SessionStatus:
         """`active` or `ended`."""
@@ -92,8 +92,8 @@ class LocalStore(OwnedStore):
         """The checkpoint of a suspended run."""
         identifier("run_id", run_id)
 
-        def work(reader: Reader) -> Suspension:
-            seen = self._see(reader, Keys(scope_of=run_id, runs=(run_id,), suspension_of=run_id))
+        def work(view: View) -> Suspension:
+            seen = self._see(view, Keys(scope_of=run_id, runs=(run_id,), suspension_of=run_id))
             run_row(seen, run_id)
             if seen.suspension is None:
                 raise SuspensionNotFound(run_id=run_id)
@@ -105,8 +105,8 @@ class LocalStore(OwnedStore):
         """The record stored under this key."""
         name = (identifier("run_id", run_id), identifier("event_key", event_key))
 
-        def work(reader: Reader) -> Record:
-            seen = self._see(reader, Keys(scope_of=run_id, runs=(run_id,), records=(name,)))
+        def work(view: View) -> Record:
+            seen = self._see(view, Keys(scope_of=run_id, runs=(run_id,), records=(name,)))
             run_row(seen, run_id)
             record = seen.records.get(name)
             if record is None:
@@ -127,9 +127,9 @@ class LocalStore(OwnedStore):
         identifier("run_id", run_id)
         limit, wanted = pages.checked_limit(limit), pages.checked_types(types)
 
-        def work(reader: Reader) -> Page[Record]:
-            scope = self._run(reader, run_id).scope
-            return pages.record_page(reader, scope, cursor, limit, run_id=run_id, types=wanted)
+        def work(view: View) -> Page[Record]:
+            scope = self._run(view, run_id).scope
+            return pages.record_page(view, scope, cursor, limit, run_id=run_id, types=wanted)
 
         return await self._backend.read(work)
 
@@ -145,9 +145,9 @@ class LocalStore(OwnedStore):
         identifier("session_id", session_id)
         limit, wanted = pages.checked_limit(limit), pages.checked_types(types)
 
-        def work(reader: Reader) -> Page[Record]:
-            self._session(reader, session_id)
-            return pages.record_page(reader, Scope(session_id=session_id), cursor, limit, types=wanted)
+        def work(view: View) -> Page[Record]:
+            self._session(view, session_id)
+            return pages.record_page(view, Scope(session_id=session_id), cursor, limit, types=wanted)
 
         return await self._backend.read(work)
 
@@ -163,11 +163,11 @@ class LocalStore(OwnedStore):
         identifier("root_run_id", root_run_id)
         limit, wanted = pages.checked_limit(limit), pages.checked_types(types)
 
-        def work(reader: Reader) -> Page[Record]:
-            row = self._run(reader, root_run_id)
+        def work(view: View) -> Page[Record]:
+            row = self._run(view, root_run_id)
             if row.root_run_id != root_run_id:
                 raise refuse("root_run_id", root_run_id, "is the root of a one-shot tree")
-            return pages.record_page(reader, row.scope, cursor, limit, types=wanted)
+            return pages.record_page(view, row.scope, cursor, limit, types=wanted)
 
         return await self._backend.read(work)
 
@@ -183,7 +183,7 @@ class LocalStore(OwnedStore):
         identifier("run_id", run_id)
         limit = pages.checked_limit(limit)
         walk = pages.transcript_page_backwards if backwards else pages.transcript_page
-        return await self._backend.read(lambda reader: walk(reader, self._run(reader, run_id), cursor, limit))
+        return await self._backend.read(lambda view: walk(view, self._run(view, run_id), cursor, limit))
 
     async def read_messages(
         self, run_id: str, *, cursor: str | None = None, limit: int = PAGE_ITEMS_DEFAULT
@@ -192,7 +192,7 @@ class LocalStore(OwnedStore):
         identifier("run_id", run_id)
         limit = pages.checked_limit(limit)
         found, ends = await self._backend.read(
-            lambda reader: pages.message_page(reader, self._run(reader, run_id), cursor, limit)
+            lambda view: pages.message_page(view, self._run(view, run_id), cursor, limit)
         )
         try:
             return Page(items=tuple(await _messages(found)), cursor=ends, more=found.more)
@@ -222,9 +222,9 @@ class LocalStore(OwnedStore):
             limit=pages.checked_limit(limit) + 1,
         )
 
-        def work(reader: Reader) -> Page[Run]:
-            self._session(reader, session_id)
-            return _run_page(reader, "list_runs", query, cursor)
+        def work(view: View) -> Page[Run]:
+            self._session(view, session_id)
+            return _run_page(view, "list_runs", query, cursor)
 
         return await self._backend.read(work)
 
@@ -247,7 +247,7 @@ class LocalStore(OwnedStore):
     async def load_session(self, session_id: str) -> Session:
         """The session."""
         identifier("session_id", session_id)
-        return await self._backend.read(lambda reader: self._session(reader, session_id).session)
+        return await self._backend.read(lambda view: self._session(view, session_id).session)
 
     async def set_session_metadata(self, session_id: str, metadata: Mapping[str, str]) -> Session:
         """Replaces the session's metadata as a whole."""
@@ -274,8 +274,8 @@ class LocalStore(OwnedStore):
         digest = list_digest("list_sessions", given)
         after = after_of(cursor, digest)
 
-        def work(reader: Reader) -> Page[Session]:
-            rows = reader.sessions(replace(query, after=after))
+        def work(view: View) -> Page[Session]:
+            rows = view.sessions(replace(query, after=after))
             return pages.value_page(
                 rows, limit, digest, lambda row: row.session, lambda s: (s.created_at, s.session_id), after
             )
@@ -316,19 +316,19 @@ class LocalStore(OwnedStore):
             tenant=self._own_tenant(tenant),
             limit=pages.checked_limit(limit) + 1,
         )
-        return await self._backend.read(lambda reader: _run_page(reader, "find_runs", query, cursor))
+        return await self._backend.read(lambda view: _run_page(view, "find_runs", query, cursor))
 
     async def count_runs(self, *, by: c.CountBy = "status") -> dict[str | None, int]:
         """How many runs there are for each value of the field `by`."""
         if by not in get_args(c.CountBy):
             raise refuse("by", by, "is one of " + ", ".join(get_args(c.CountBy)))
-        return dict(await self._backend.read(lambda reader: reader.count_runs(by, self._tenant)))
+        return dict(await self._backend.read(lambda view: view.count_runs(by, self._tenant)))
 
     async def scopes_behind(self, consumer: str, limit: int = PAGE_ITEMS_DEFAULT) -> tuple[c.ScopeBehind, ...]:
         """Scopes with records that the consumer has not handled."""
         identifier("consumer", consumer)
         limit = pages.checked_limit(limit)
-        return await self._backend.read(lambda reader: reader.behind(consumer, limit, self._tenant))
+        return await self._backend.read(lambda view: view.behind(consumer, limit, self._tenant))
 
     async def advance(
         self, consumer: str, position: int, *, session_id: str | None = None, root_run_id: str | None = None
@@ -359,7 +359,7 @@ class LocalStore(OwnedStore):
         return self._tenant or pages.optional_id("tenant", tenant)
 
 
-def _run_page(reader: Reader, name: str, query: RunQuery, cursor: str | None) -> Page[Run]:
+def _run_page(view: View, name: str, query: RunQuery, cursor: str | None) -> Page[Run]:
     digest = list_digest(
         name,
         pages.filters_of(
@@ -373,7 +373,7 @@ def _run_page(reader: Reader, name: str, query: RunQuery, cursor: str | None) ->
         ),
     )
     after = after_of(cursor, digest)
-    rows = reader.runs(replace(query, after=after))
+    rows = view.runs(replace(query, after=after))
     return pages.value_page(
         rows, query.limit - 1, digest, lambda row: row.run, lambda r: (r.started_at, r.run_id), after
     )

@@ -8,7 +8,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from actum.base.errors import StoreUnavailable
 from actum.base.value import replace
@@ -16,15 +16,13 @@ from actum.lifecycle.change import Change, Found, FoundRun, Keys, RunRow, Scope,
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.lifecycle.states import Suspension
 from actum.records.record import Record
-from actum.storage.backend import PayloadSlice, Reader, RecordQuery, RunQuery, SessionQuery, Slice, Transaction
+from actum.storage.backend import UNENDED, PayloadSlice, RecordQuery, RunQuery, SessionQuery, Slice, Transaction, View
 from actum.storage.look import look
 from actum.storage.memory_rows import Place, Rows, own_run, own_session
 from actum.storage.owners import Owners, ProcessOwners
 from actum.storage.slices import Room
 
 T = TypeVar("T")
-
-UNENDED: Final = 2**63 - 1
 
 
 class MemoryBackend:
@@ -53,7 +51,7 @@ class MemoryBackend:
             self._rows.keep()
             return answer
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """`work` on one state of the rows."""
         with self._lock:
             self._require_open()

@@ -36,7 +36,7 @@ async def _backend(url: str) -> Backend:
     if "\0" in url:
         raise refuse("url", url, "holds no NUL character")
     if url.startswith(_SQLITE) and url != _SQLITE:
-        from actum.storage.sqlite import SQLiteBackend
+        from actum.storage.sqlite.backend import SQLiteBackend
 
         return await SQLiteBackend.open(Path(url.removeprefix(_SQLITE)))
     raise refuse("url", url, "is memory: or sqlite:///path")

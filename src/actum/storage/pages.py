@@ -12,7 +12,7 @@ from actum.lifecycle.change import Keys, RunRow, Scope
 from actum.lifecycle.rows import run_row
 from actum.records.record import Page, Record, position_of
 from actum.records.types import TRANSCRIPT_TYPES, RecordType, is_record_type
-from actum.storage.backend import PayloadSlice, Reader, RecordQuery, Slice
+from actum.storage.backend import PayloadSlice, RecordQuery, Slice, View
 from actum.storage.cursors import list_cursor
 
 T = TypeVar("T", bound=Value)
@@ -61,7 +61,7 @@ def checked_choice(path: str, wanted: str | None, choices: Sequence[str]) -> str
 
 
 def record_page(
-    reader: Reader,
+    view: View,
     scope: Scope,
     cursor: str | None,
     limit: int,
@@ -72,7 +72,7 @@ def record_page(
     """A page of one scope's records. The cursor is the last position that the read saw, not the last match."""
     after = 0 if cursor is None else position_of(cursor, scope.digest)
     runs = None if run_id is None else (run_id,)
-    found = reader.records(RecordQuery(scope=scope, runs=runs, after=after, types=types, limit=limit))
+    found = view.records(RecordQuery(scope=scope, runs=runs, after=after, types=types, limit=limit))
     _reached(cursor, after, found)
     return Page(
         items=found.records,
@@ -81,54 +81,54 @@ def record_page(
     )
 
 
-def transcript_page(reader: Reader, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:
+def transcript_page(view: View, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:
     """Transcript records of a run and its history chain, oldest first."""
     scope = row.scope
     after = 0 if cursor is None else position_of(cursor, scope.digest)
-    runs = _unread(reader, row.run.run_id, after)
-    found = reader.records(RecordQuery(scope=scope, runs=runs, after=after, types=_TRANSCRIPT, limit=limit))
+    runs = _unread(view, row.run.run_id, after)
+    found = view.records(RecordQuery(scope=scope, runs=runs, after=after, types=_TRANSCRIPT, limit=limit))
     _reached(cursor, after, found)
     ends = found.records[-1].id if found.more else scope.record_id(found.last)
     return Page(items=found.records, cursor=ends, more=found.more)
 
 
-def message_page(reader: Reader, row: RunRow, cursor: str | None, limit: int) -> tuple[PayloadSlice, str]:
+def message_page(view: View, row: RunRow, cursor: str | None, limit: int) -> tuple[PayloadSlice, str]:
     """As `transcript_page`, of each record only its type and its payload; and the page's cursor."""
     scope = row.scope
     after = 0 if cursor is None else position_of(cursor, scope.digest)
-    runs = _unread(reader, row.run.run_id, after)
-    found = reader.payloads(RecordQuery(scope=scope, runs=runs, after=after, types=_TRANSCRIPT, limit=limit))
+    runs = _unread(view, row.run.run_id, after)
+    found = view.payloads(RecordQuery(scope=scope, runs=runs, after=after, types=_TRANSCRIPT, limit=limit))
     _reached(cursor, after, found)
     ends = found.through if found.more and found.through is not None else found.last
     return found, scope.record_id(ends)
 
 
-def _unread(reader: Reader, run_id: str, after: int) -> list[str]:
+def _unread(view: View, run_id: str, after: int) -> list[str]:
     """The run and the runs of its history that ended after a position, oldest first.
 
     A history ended before its follower began, so positions grow along the chain, and nothing older is walked to.
     """
     runs: list[str] = []
-    for name, ends in reader.chain(run_id):
+    for name, ends in view.chain(run_id):
         if runs and ends <= after:
             return runs[::-1]
         runs.append(name)
-    _whole(reader, runs[-1])
+    _whole(view, runs[-1])
     return runs[::-1]
 
 
-def transcript_page_backwards(reader: Reader, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:
+def transcript_page_backwards(view: View, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:
     """Transcript records of a run and its history chain, newest first; it walks no further than it must."""
     scope = row.scope
     before = None if cursor is None else position_of(cursor, scope.digest)
 
     def runs() -> Iterator[str]:
         name = row.run.run_id
-        for name, _ in reader.chain(row.run.run_id):
+        for name, _ in view.chain(row.run.run_id):
             yield name
-        _whole(reader, name)
+        _whole(view, name)
 
-    found = reader.records(
+    found = view.records(
         RecordQuery(scope=scope, runs=runs(), before=before, types=_TRANSCRIPT, limit=limit, backwards=True)
     )
     _reached(cursor, before or 0, found)
@@ -171,9 +171,9 @@ def optional_id(path: str, value: str | None) -> str | None:
     return None if value is None else identifier(path, value)
 
 
-def _whole(reader: Reader, oldest: str) -> None:
+def _whole(view: View, oldest: str) -> None:
     """Refuses a chain that ends at a run which has a history itself: nobody is given a part of a transcript."""
-    row = run_row(reader.see(Keys(scope_of=oldest, runs=(oldest,))), oldest)
+    row = run_row(view.see(Keys(scope_of=oldest, runs=(oldest,))), oldest)
     if row.run.history is not None:
         raise DurableDataError(run_id=oldest, path="history", rule="leads to older runs, never in a circle")
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from actum.base.errors import StoreUnavailable
-from actum.storage.backend import Backend, Reader, Transaction
+from actum.storage.backend import Backend, Transaction, View
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class FaultyBackend:
             case None:
                 return await self._backend.write(work, size)
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """The read, always."""
         return await self._backend.read(work)
 

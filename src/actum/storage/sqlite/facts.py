@@ -7,8 +7,8 @@ from typing import Final
 from actum.lifecycle.change import Found, FoundRun, RunRow, Scope, SessionRow, Tombstone, tombstone_digest
 from actum.lifecycle.states import Suspension
 from actum.records.record import Record
-from actum.storage.sqlite_chains import PLACE_COLUMNS, Chains, Link, Place
-from actum.storage.sqlite_rows import (
+from actum.storage.sqlite.chains import SPAN_COLUMNS, Chains, Link, Span
+from actum.storage.sqlite.rows import (
     LAST_POSITION,
     RECORD_COLUMNS,
     RUN_COLUMNS,
@@ -21,20 +21,20 @@ from actum.storage.sqlite_rows import (
 )
 
 _RUN: Final = (
-    f"SELECT {RUN_COLUMNS}, {PLACE_COLUMNS}, {LAST_POSITION}, {SESSION_COLUMNS} FROM runs AS r "  # noqa: S608 - names of columns, written here
+    f"SELECT {RUN_COLUMNS}, {SPAN_COLUMNS}, {LAST_POSITION}, {SESSION_COLUMNS} FROM runs AS r "  # noqa: S608 - names of columns, written here
     "JOIN scopes AS s ON s.scope = r.scope LEFT JOIN sessions AS e ON e.scope = r.scope WHERE r.run_id = ?"
 )
 # So many runs, with the largest of labels and metadata, are a few dozen megabytes.
 _KNOWN: Final = 256
 _RUN_WIDTH: Final = RUN_COLUMNS.count(",") + 1
-_PLACE_END: Final = _RUN_WIDTH + len(Place.__struct_fields__)
+_SPAN_END: Final = _RUN_WIDTH + len(Span.__struct_fields__)
 _SESSION: Final = (
     f"SELECT {LAST_POSITION}, {SESSION_COLUMNS} FROM scopes AS s JOIN sessions AS e ON e.scope = s.scope "  # noqa: S608 - as above
     "WHERE s.session_id = ?"
 )
 _SCOPE_OF_SESSION: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE session_id = ?"  # noqa: S608 - as above
 _SCOPE_OF_ROOT: Final = f"SELECT scope, {LAST_POSITION} FROM scopes AS s WHERE root_run_id = ?"  # noqa: S608 - as above
-_PLACE: Final = f"SELECT {PLACE_COLUMNS} FROM runs AS r WHERE run_id = ?"  # noqa: S608 - as above
+_SPAN: Final = f"SELECT {SPAN_COLUMNS} FROM runs AS r WHERE run_id = ?"  # noqa: S608 - as above
 _RECORD: Final = f"SELECT {RECORD_COLUMNS} FROM records AS c WHERE c.run = ? AND c.event_key = ?"  # noqa: S608 - as above
 
 
@@ -53,13 +53,13 @@ class SQLiteFacts:
         self._numbers: dict[str, tuple[int, int]] = {}
         self._sessions: dict[str, SessionRow] = {}
         self._positions: dict[Scope, int] = {}
-        self._places: dict[str, Place] = {}
+        self._spans: dict[str, Span] = {}
         # Whether the links that are kept are known to be those of this state of the rows.
         self._walked = False
 
     def forget(self) -> None:
         """The rows may have changed: nothing is known any more."""
-        for known in (self._runs, self._numbers, self._places, self._sessions, self._positions):
+        for known in (self._runs, self._numbers, self._spans, self._sessions, self._positions):
             known.clear()
         self._chains.forget()
         self._walked = False
@@ -93,10 +93,10 @@ class SQLiteFacts:
         found = run_of(row[:_RUN_WIDTH])
         self._runs[run_id] = found
         self._numbers[run_id] = row[0], row[1]
-        self._places[run_id] = Place(*row[_RUN_WIDTH:_PLACE_END])
-        self._positions[found.scope] = row[_PLACE_END]
+        self._spans[run_id] = Span(*row[_RUN_WIDTH:_SPAN_END])
+        self._positions[found.scope] = row[_SPAN_END]
         if row[2] is not None and row[2] not in self._sessions:
-            self._sessions[row[2]] = session_of(row[_PLACE_END + 1 :])
+            self._sessions[row[2]] = session_of(row[_SPAN_END + 1 :])
         return found
 
     def session(self, session_id: str) -> Found | None:
@@ -133,15 +133,15 @@ class SQLiteFacts:
         digest = digest_of(run.session_id, found.root_run_id)
         return records_in((row,), (named(run_id, run.agent_id, run.session_id),), digest)[0]
 
-    def place(self, run_id: str) -> Place | None:
+    def span(self, run_id: str) -> Span | None:
         """Where the records of a run are found; None for a run that is not there."""
-        known = self._places.get(run_id)
+        known = self._spans.get(run_id)
         if known is None and self._walked:
-            known = self._chains.place(run_id)
+            known = self._chains.span(run_id)
         if known is not None:
             return known
-        row = self._connection.execute(_PLACE, (run_id,)).fetchone()
-        return None if row is None else Place(*row)
+        row = self._connection.execute(_SPAN, (run_id,)).fetchone()
+        return None if row is None else Span(*row)
 
     def chain(self, run_id: str) -> Iterable[Link]:
         """The run and the runs of its history chain, newest first, with the positions of their end records."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from actum.storage.sqlite_chains import Chains
-from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_view import SQLiteView
+from actum.storage.sqlite.chains import Chains
+from actum.storage.sqlite.file import SQLiteFile
+from actum.storage.sqlite.view import SQLiteView
 from tests.support.rows import chained, run_row, session_row, started
 
 
@@ -52,10 +52,10 @@ def test_a_chain_is_read_once(connection: sqlite3.Connection) -> None:
     assert list(chains.walk("h2")) == first[2:]
     assert list(chains.walk("h4")) == first
     assert len(statements) == 1
-    place = chains.place("h3")
-    assert place is not None
-    assert (place.agent_id, place.begins, place.ends) == ("helper", 1, 4)
-    assert chains.place("elsewhere") is None
+    span = chains.span("h3")
+    assert span is not None
+    assert (span.agent_id, span.begins, span.ends) == ("helper", 1, 4)
+    assert chains.span("elsewhere") is None
 
 
 def test_a_walk_that_was_left_is_gone_on_with_where_it_ended(connection: sqlite3.Connection) -> None:
@@ -69,7 +69,7 @@ def test_a_walk_that_was_left_is_gone_on_with_where_it_ended(connection: sqlite3
 def test_the_older_part_of_a_chain_too_long_to_keep_is_read_each_time(
     connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actum.storage.sqlite_chains._KEPT", 2)
+    monkeypatch.setattr("actum.storage.sqlite.chains._KEPT", 2)
     chains, statements = Chains(connection), told(connection)
     assert [names(chains), names(chains), names(chains)] == [WHOLE] * 3
     assert len(statements) == 3
@@ -78,7 +78,7 @@ def test_the_older_part_of_a_chain_too_long_to_keep_is_read_each_time(
 def test_a_chain_too_long_to_keep_makes_room_for_the_next(
     connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actum.storage.sqlite_chains._KEPT", 2)
+    monkeypatch.setattr("actum.storage.sqlite.chains._KEPT", 2)
     chains, statements = Chains(connection), told(connection)
     assert names(chains) == WHOLE
     for _ in range(3):

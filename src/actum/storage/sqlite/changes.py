@@ -5,8 +5,8 @@ import sqlite3
 from typing import Final
 
 from actum.lifecycle.change import Change, Placed, RunRow, Scope, SessionRow, tombstone_digest
-from actum.storage.sqlite_reads import SQLiteFacts, scope_row
-from actum.storage.sqlite_rows import (
+from actum.storage.sqlite.facts import SQLiteFacts, scope_row
+from actum.storage.sqlite.rows import (
     WRITTEN_RECORD,
     WRITTEN_RUN,
     WRITTEN_SESSION,

@@ -11,14 +11,14 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from actum.records.record import Record
-from actum.storage.backend import PayloadSlice, RecordQuery, Slice
+from actum.storage.backend import UNENDED, PayloadSlice, RecordQuery, Slice
 from actum.storage.slices import Room
-from actum.storage.sqlite_chains import NO_END, Place
-from actum.storage.sqlite_reads import SQLiteFacts, scope_row
-from actum.storage.sqlite_rows import RECORD_COLUMNS, Row, digest_of, named, records_in, type_name, type_number
+from actum.storage.sqlite.chains import Span
+from actum.storage.sqlite.facts import SQLiteFacts, scope_row
+from actum.storage.sqlite.rows import RECORD_COLUMNS, Row, digest_of, named, records_in, type_name, type_number
 
 # Runs by their ids whose records follow each other, the oldest first: one statement reads them in this order.
-Runs: TypeAlias = Mapping[str, Place]
+Runs: TypeAlias = Mapping[str, Span]
 
 # So many runs are read with one statement.
 _TOGETHER: Final = 32
@@ -39,7 +39,7 @@ def records_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: Record
     records: list[Record] = []
     parts, more = _of_runs(connection, facts, query, where[0], RECORD_COLUMNS)
     for runs, rows in parts:
-        names = {place.run: named(run_id, place.agent_id, query.scope.session_id) for run_id, place in runs.items()}
+        names = {span.run: named(run_id, span.agent_id, query.scope.session_id) for run_id, span in runs.items()}
         records += _records(rows, names, digest)
     return Slice(tuple(records), more=more, last=where[1])
 
@@ -106,7 +106,7 @@ def _of_runs(
 
 def _astray(runs: Runs, rows: Sequence[Row]) -> bool:
     """Whether a record stands behind its run's end, as on a damaged file; who reads that run alone never meets it."""
-    ends = {place.run: place.ends for place in runs.values()}
+    ends = {span.run: span.ends for span in runs.values()}
     for run, theirs in groupby(rows, itemgetter(-1)):
         *_, last = theirs
         if last[1] > ends[run]:
@@ -121,17 +121,17 @@ def _together(facts: SQLiteFacts, query: RecordQuery, scope: int, most: int) -> 
     be walked to (an iterator) come one by one: none is asked for before its turn.
     """
     alone = query.backwards or not isinstance(query.runs, Sequence)
-    runs: dict[str, Place] = {}
+    runs: dict[str, Span] = {}
     ends = 0
     for run_id in query.runs or ():
-        place = facts.place(run_id)
-        if place is None or place.scope != scope:
+        span = facts.span(run_id)
+        if span is None or span.scope != scope:
             continue
-        if runs and not ends < place.begins <= ends + _GAP:
+        if runs and not ends < span.begins <= ends + _GAP:
             yield runs
             runs = {}
-        runs[run_id] = place
-        ends = place.ends
+        runs[run_id] = span
+        ends = span.ends
         if alone or len(runs) == most:
             yield runs
             runs = {}
@@ -147,15 +147,15 @@ def record_statement(
     Each row ends with its run's integer, unless there is one run. Where rows are not known to be `sound`, those of runs
     that are not there are passed over.
     """
-    after, through = query.after, NO_END if query.before is None else query.before - 1
-    places = () if runs is None else tuple(runs.values())
-    if places:
-        after, through = max(after, places[0].begins - 1), min(through, places[-1].ends)
+    after, through = query.after, UNENDED if query.before is None else query.before - 1
+    spans = () if runs is None else tuple(runs.values())
+    if spans:
+        after, through = max(after, spans[0].begins - 1), min(through, spans[-1].ends)
     values: list[int | str] = [scope, after, through]
     terms = ["c.scope = ? AND c.position > ? AND c.position <= ?"]
-    if places:
-        terms.append(f"c.run IN ({', '.join('?' * len(places))})" if len(places) > 1 else "c.run = ?")
-        values.extend([place.run for place in places])
+    if spans:
+        terms.append(f"c.run IN ({', '.join('?' * len(spans))})" if len(spans) > 1 else "c.run = ?")
+        values.extend([span.run for span in spans])
     if query.types is not None:
         numbers = [type_number(name) for name in dict.fromkeys(query.types)]
         terms.append(f"c.type IN ({', '.join('?' * len(numbers))})")
@@ -163,7 +163,7 @@ def record_statement(
     if not sound:
         terms.append("EXISTS (SELECT 1 FROM runs AS r WHERE r.run = c.run)")
     values.append(query.limit + 1)
-    if len(places) != 1:
+    if len(spans) != 1:
         columns = f"{columns}, c.run"
     way = "DESC" if query.backwards else "ASC"
     return (

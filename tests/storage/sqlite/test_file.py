@@ -9,8 +9,8 @@ import pytest
 
 from actum.base.errors import DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable
 from actum.storage.migrate import migrations
-from actum.storage.sqlite import SQLiteBackend
-from actum.storage.sqlite_file import APPLICATION_ID, SQLiteFile
+from actum.storage.sqlite.backend import SQLiteBackend
+from actum.storage.sqlite.file import APPLICATION_ID, SQLiteFile
 from tests.support.faults_in_sqlite import Faults
 from tests.support.programs import end_of, program
 
@@ -66,7 +66,7 @@ class TestANewStore:
     @pytest.mark.parametrize("name", ["a b#?%.db", "ж🔥.db", "file:x.db"])
     async def test_any_file_name_will_do(self, tmp_path: Path, name: str) -> None:
         backend = await SQLiteBackend.open(tmp_path / name)
-        assert await backend.read(lambda reader: tuple(reader.chain("r1"))) == ()
+        assert await backend.read(lambda view: tuple(view.chain("r1"))) == ()
         await backend.close()
         assert names_in(tmp_path) == {name, f"{name}-lock"}
 

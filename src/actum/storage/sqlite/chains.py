@@ -9,22 +9,21 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from actum.base.value import Fact
+from actum.storage.backend import UNENDED
 
 # A run, and the position of its end record.
 Link: TypeAlias = tuple[str, int]
 
-# The end of a run that has not ended.
-NO_END: Final = 2**63 - 1
 # So many links are about two megabytes. Of a longer chain the older part is read from the file each time.
 _KEPT: Final = 4096
-# Of the run `r`, in the order of a Place.
-PLACE_COLUMNS: Final = f"r.run, r.scope, r.agent_id, r.first_position, ifnull(r.end_position, {NO_END})"
+# Of the run `r`, in the order of a Span.
+SPAN_COLUMNS: Final = f"r.run, r.scope, r.agent_id, r.first_position, ifnull(r.end_position, {UNENDED})"
 _CHAIN: Final = f"""
 WITH RECURSIVE chain (run_id, earlier, run, scope, agent_id, first_position, end_position) AS (
-    SELECT r.run_id, r.history_run_id, {PLACE_COLUMNS} FROM runs AS r
+    SELECT r.run_id, r.history_run_id, {SPAN_COLUMNS} FROM runs AS r
     WHERE r.run_id = ?1 AND (?2 IS NULL OR r.end_position < ?2)
     UNION ALL
-    SELECT r.run_id, r.history_run_id, {PLACE_COLUMNS}
+    SELECT r.run_id, r.history_run_id, {SPAN_COLUMNS}
     FROM chain CROSS JOIN runs AS r WHERE r.run_id = chain.earlier
         -- A history ended before its follower did. On a damaged file this ends what would go round in a circle.
         AND r.end_position < chain.end_position
@@ -33,7 +32,7 @@ SELECT run_id, earlier, run, scope, agent_id, first_position, end_position FROM 
 """  # noqa: S608 - a constant of ours
 
 
-class Place(Fact, frozen=True):
+class Span(Fact, frozen=True):
     """Where a run's records are found, and what they do not repeat.
 
     `run` and `scope` are integers of the database; all records of the run stand from the position `begins` on, up to
@@ -57,7 +56,7 @@ class Chains:
         self._connection = connection
         self._version: int | None = None
         # Each run with the run of its history.
-        self._kept: dict[str, tuple[str | None, Place]] = {}
+        self._kept: dict[str, tuple[str | None, Span]] = {}
         # The chain that was walked to its end last.
         self._whole: list[Link] = []
 
@@ -66,7 +65,7 @@ class Chains:
         self._kept.clear()
         self._whole = []
 
-    def place(self, run_id: str) -> Place | None:
+    def span(self, run_id: str) -> Span | None:
         """Where the records of a run are found, if it was walked to in this transaction and is still known."""
         kept = self._kept.get(run_id)
         return None if kept is None else kept[1]
@@ -102,8 +101,8 @@ class Chains:
             if kept is None:
                 yield from self._read(name, follower_ends)
                 return
-            earlier, place = kept
-            ends = place.ends
+            earlier, span = kept
+            ends = span.ends
             if follower_ends is not None and ends >= follower_ends:
                 return
             yield name, ends
@@ -112,7 +111,7 @@ class Chains:
     def _read(self, run_id: str, follower_ends: int | None) -> Iterator[Link]:
         # Row by row, as it is walked: a recursion gives its rows in the order in which it finds them.
         for name, earlier, *found in self._connection.execute(_CHAIN, (run_id, follower_ends)):
-            place = Place(*found)
+            span = Span(*found)
             if len(self._kept) < _KEPT:
-                self._kept[name] = earlier, place
-            yield name, place.ends
+                self._kept[name] = earlier, span
+            yield name, span.ends

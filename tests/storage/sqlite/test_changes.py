@@ -7,7 +7,7 @@ import pytest
 
 from actum.lifecycle.change import Change, RunRow, Scope
 from actum.lifecycle.states import Suspension
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.sqlite.backend import SQLiteBackend
 from tests.support.rows import appended, new_record, run_row, session_row, started
 
 

@@ -16,10 +16,10 @@ from actum.base.clock import Clock, next_round
 from actum.base.limits import MIB, PAGE_ITEMS
 from actum.base.value import replace
 from actum.storage.backend import PayloadSlice, RecordQuery, Slice
-from actum.storage.sqlite_chains import Chains, Link
-from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, told
-from actum.storage.sqlite_view import SQLiteView
+from actum.storage.sqlite.chains import Chains, Link
+from actum.storage.sqlite.file import SQLiteFile
+from actum.storage.sqlite.threads import Answer, Answering, Crew, Job, Queue, told
+from actum.storage.sqlite.view import SQLiteView
 
 _THREADS: Final = 2
 # What a glance on a loop's own thread may find: one to two milliseconds of work; to use it costs its caller more.

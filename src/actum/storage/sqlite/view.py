@@ -7,11 +7,11 @@ from actum.lifecycle.change import Change, Keys, RunRow, Seen, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.storage.backend import PayloadSlice, RecordQuery, RunQuery, SessionQuery, Slice
 from actum.storage.look import look
-from actum.storage.sqlite_chains import Chains, Link
-from actum.storage.sqlite_lists import behind_of, counts_of, runs_of, sessions_of
-from actum.storage.sqlite_reads import SQLiteFacts
-from actum.storage.sqlite_records import payloads_of, records_of
-from actum.storage.sqlite_writes import SQLiteWrites
+from actum.storage.sqlite.chains import Chains, Link
+from actum.storage.sqlite.changes import SQLiteWrites
+from actum.storage.sqlite.facts import SQLiteFacts
+from actum.storage.sqlite.lists import behind_of, counts_of, runs_of, sessions_of
+from actum.storage.sqlite.records import payloads_of, records_of
 
 
 class SQLiteView:

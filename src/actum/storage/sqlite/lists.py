@@ -7,7 +7,7 @@ from actum.base.clock import to_millis
 from actum.lifecycle.change import RunRow, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.storage.backend import RunQuery, SessionQuery
-from actum.storage.sqlite_rows import LAST_POSITION, RUN_COLUMNS, SESSION_COLUMNS, run_of, session_of
+from actum.storage.sqlite.rows import LAST_POSITION, RUN_COLUMNS, SESSION_COLUMNS, run_of, session_of
 
 Statement = tuple[str, list[str | int]]
 

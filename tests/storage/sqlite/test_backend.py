@@ -13,10 +13,10 @@ import pytest
 from actum.base.errors import DurableDataError, StoreUnavailable
 from actum.lifecycle.change import Change, Keys, Scope, SessionRow
 from actum.messages.message import user
-from actum.storage.backend import Reader, RecordQuery, SessionQuery, Transaction
+from actum.storage.backend import RecordQuery, SessionQuery, Transaction, View
 from actum.storage.opening import open_store
-from actum.storage.sqlite import SQLiteBackend
-from actum.storage.sqlite_view import SQLiteView
+from actum.storage.sqlite.backend import SQLiteBackend
+from actum.storage.sqlite.view import SQLiteView
 from actum.testing import samples
 from tests.support.programs import end_of, line_of, program, rest_of
 from tests.support.rows import appended, new_record, run_row, session_row, started
@@ -66,8 +66,8 @@ async def keys_of_scope(backend: SQLiteBackend) -> list[str]:
 
 APPENDER = """
 import asyncio, sys
-from tests.storage.test_sqlite import append
-from actum.storage.sqlite import SQLiteBackend
+from tests.storage.sqlite.test_backend import append
+from actum.storage.sqlite.backend import SQLiteBackend
 
 async def main(path, run_id, count):
     backend = await SQLiteBackend.open(path)
@@ -107,7 +107,7 @@ class TestManyWriters:
         rows = [session_row(f"s{i}") for i in range(8)]
         writes = (apply(backend, started(row)) for backend, row in zip(backends, rows, strict=True))
         await asyncio.gather(*writes)
-        found = await backends[0].read(lambda reader: reader.sessions(SessionQuery(limit=9)))
+        found = await backends[0].read(lambda view: view.sessions(SessionQuery(limit=9)))
         assert found == tuple(rows)
         await asyncio.gather(*(backend.close() for backend in backends))
 
@@ -136,12 +136,12 @@ class TestReaders:
     async def test_a_read_sees_one_state_while_others_write(self, backend: SQLiteBackend) -> None:
         reading, written = threading.Event(), threading.Event()
 
-        def work(reader: Reader) -> tuple[int, int, int]:
-            before = reader.records(RecordQuery(scope=Scope("s1"), limit=9)).last
+        def work(view: View) -> tuple[int, int, int]:
+            before = view.records(RecordQuery(scope=Scope("s1"), limit=9)).last
             reading.set()
             assert written.wait(30)
-            after = reader.see(Keys(scope=Scope("s1"))).position
-            return before, after, len(reader.records(RecordQuery(scope=Scope("s1"), limit=9)).records)
+            after = view.see(Keys(scope=Scope("s1"))).position
+            return before, after, len(view.records(RecordQuery(scope=Scope("s1"), limit=9)).records)
 
         read = asyncio.create_task(backend.read(work))
         assert await asyncio.to_thread(reading.wait, 30)
@@ -151,15 +151,15 @@ class TestReaders:
         assert await keys_of_scope(backend) == ["r1/k1"]
 
     async def test_a_reader_cannot_write(self, backend: SQLiteBackend) -> None:
-        def work(reader: Reader) -> None:
-            assert isinstance(reader, SQLiteView)
-            reader.apply(started(session_row("s2")))
+        def work(view: View) -> None:
+            assert isinstance(view, SQLiteView)
+            view.apply(started(session_row("s2")))
 
         with pytest.raises(StoreUnavailable, match="readonly"):
             await backend.read(work)
 
     async def test_what_a_read_raises_reaches_its_caller(self, backend: SQLiteBackend) -> None:
-        def work(_: Reader) -> None:
+        def work(_: View) -> None:
             raise LookupError("mine")
 
         for _ in range(5):
@@ -182,9 +182,9 @@ class TestClosing:
 
 FORKED = """
 import asyncio, os, sys
-from tests.storage.test_sqlite import append
+from tests.storage.sqlite.test_backend import append
 from actum.base.errors import DurableDataError, StoreUnavailable
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.sqlite.backend import SQLiteBackend
 
 async def refused(call):
     try:
@@ -195,7 +195,7 @@ async def refused(call):
 
 async def child(backend, path):
     answers = [await refused(append(backend, "child")), await refused(SQLiteBackend.open(path))]
-    answers.append(await refused(backend.read(lambda reader: tuple(reader.chain("r1")))))
+    answers.append(await refused(backend.read(lambda view: tuple(view.chain("r1")))))
     answers.append(await refused(backend.owners.alive("owner-1")))
     answers.append(await refused(backend.owners.hold().__aenter__()))
     await backend.close()
@@ -204,7 +204,7 @@ async def child(backend, path):
 async def parent(path):
     backend = await SQLiteBackend.open(path)
     await append(backend, "before")
-    await backend.read(lambda reader: tuple(reader.chain("r1")))
+    await backend.read(lambda view: tuple(view.chain("r1")))
     return backend
 
 loop = asyncio.new_event_loop()

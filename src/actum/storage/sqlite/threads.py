@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from actum.base.errors import ActumError, StoreUnavailable
 from actum.base.value import Fact
-from actum.storage.sqlite_file import SQLiteFile, unavailable
+from actum.storage.sqlite.file import SQLiteFile, unavailable
 
 
 class Job(Fact, frozen=True, gc=True):

@@ -19,9 +19,9 @@ from typing import Any, Final
 from actum.base.clock import Clock, next_round
 from actum.base.errors import StoreUnavailable
 from actum.base.limits import GROUP_BYTES, GROUP_COMMANDS
-from actum.storage.sqlite_commits import Commits
-from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_threads import Answer, Answering, Crew, Job, Queue, settle
+from actum.storage.sqlite.commits import Commits
+from actum.storage.sqlite.file import SQLiteFile
+from actum.storage.sqlite.threads import Answer, Answering, Crew, Job, Queue, settle
 
 # What a loop's own thread may write in one go: a few milliseconds of work.
 _AT_ONCE_COMMANDS: Final = 64

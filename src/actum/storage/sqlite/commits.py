@@ -11,9 +11,9 @@ from typing import Final
 
 from actum.base.clock import Clock
 from actum.base.errors import StoreUnavailable
-from actum.storage.sqlite_file import BUSY_TIMEOUT_S, LOG_PAGES, SQLiteFile
-from actum.storage.sqlite_threads import Answer, Job, told
-from actum.storage.sqlite_view import SQLiteView
+from actum.storage.sqlite.file import BUSY_TIMEOUT_S, LOG_PAGES, SQLiteFile
+from actum.storage.sqlite.threads import Answer, Job, told
+from actum.storage.sqlite.view import SQLiteView
 
 # How long the emptying of the log waits for readers of an older state before it is left to the next commit.
 _EMPTY_WAIT_S: Final = 0.2

@@ -8,8 +8,8 @@ import pytest
 from actum.base.errors import StoreUnavailable
 from actum.lifecycle.change import Change, Keys, RunRow, Scope
 from actum.lifecycle.states import RunStatus
-from actum.storage.sqlite import SQLiteBackend
-from tests.storage.test_sqlite_writer import appending, stored
+from actum.storage.sqlite.backend import SQLiteBackend
+from tests.storage.sqlite.test_writer import appending, stored
 from tests.support.faults_in_sqlite import Faults
 from tests.support.rows import run_row, session_row, started
 
@@ -71,7 +71,7 @@ class TestKnownRows:
     async def test_rows_of_many_runs_are_not_kept_for_ever(
         self, backend: SQLiteBackend, faults: Faults, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("actum.storage.sqlite_reads._KNOWN", 2)
+        monkeypatch.setattr("actum.storage.sqlite.facts._KNOWN", 2)
         await backend.write(methodcaller("apply", started(session_row(), *map(run_row, ("r1", "r2", "r3")))), 0)
         for run_id in ("r1", "r2", "r3"):
             await backend.write(appending("a", run_id=run_id), 0)

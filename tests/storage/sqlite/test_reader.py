@@ -12,8 +12,8 @@ import pytest
 
 from actum.base.errors import StoreUnavailable
 from actum.lifecycle.change import Keys, Scope
-from actum.storage.backend import Reader, RecordQuery, RunQuery, SessionQuery, Slice
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.backend import RecordQuery, RunQuery, SessionQuery, Slice, View
+from actum.storage.sqlite.backend import SQLiteBackend
 from actum.testing.script import ManualClock
 from tests.support.rows import appended, chained, new_record, run_row, session_row, started
 
@@ -40,27 +40,27 @@ async def stored(backend: SQLiteBackend, count: int, payload: bytes = b"{}") -> 
     await backend.write(methodcaller("apply", appended(records)), 2**20)
 
 
-def walked(run_id: str, reader: Reader) -> tuple[tuple[str, int], ...]:
-    return tuple(reader.chain(run_id))
+def walked(run_id: str, view: View) -> tuple[tuple[str, int], ...]:
+    return tuple(view.chain(run_id))
 
 
-def read_all(limit: int, reader: Reader) -> int:
-    return len(reader.records(RecordQuery(scope=Scope("s1"), limit=limit)).records)
+def read_all(limit: int, view: View) -> int:
+    return len(view.records(RecordQuery(scope=Scope("s1"), limit=limit)).records)
 
 
 class Asked:
     """Work that notes whether it was last done on the thread that asked."""
 
-    def __init__(self, work: Callable[[Reader], object] = methodcaller("records", ALL)) -> None:
+    def __init__(self, work: Callable[[View], object] = methodcaller("records", ALL)) -> None:
         self._work = work
         self._asker = threading.get_ident()
         self.begun = 0
         self.here = False
 
-    def __call__(self, reader: Reader) -> object:
+    def __call__(self, view: View) -> object:
         self.begun += 1
         self.here = threading.get_ident() == self._asker
-        return self._work(reader)
+        return self._work(view)
 
 
 async def here(backend: SQLiteBackend) -> bool:
@@ -155,13 +155,13 @@ async def test_little_that_stands_among_much_is_looked_for_by_another_thread(
 
 async def test_steps_are_counted_for_each_glance_anew(backend: SQLiteBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite counts those of a statement over all the times that it was run; a row is always found at once."""
-    monkeypatch.setattr("actum.storage.sqlite_reader._GLANCE_STEPS", 2_000)
+    monkeypatch.setattr("actum.storage.sqlite.reader._GLANCE_STEPS", 2_000)
     await stored(backend, 3)
     asked = Asked(methodcaller("see", Keys(scope_of="r1", runs=("r1",))))
     for count in range(1, 2_001):
         await backend.read(asked)
         assert (asked.begun, asked.here) == (count, True)
-    assert await backend.read(lambda reader: len(reader.sessions(SessionQuery(limit=9)))) == 1
+    assert await backend.read(lambda view: len(view.sessions(SessionQuery(limit=9)))) == 1
 
 
 async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteBackend) -> None:
@@ -175,7 +175,7 @@ async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteB
 
 async def test_the_newest_of_a_long_history_are_found_where_they_are_asked_for(backend: SQLiteBackend) -> None:
     await backend.write(methodcaller("apply", started(session_row(), *chained(1040))), 2**20)
-    asked = Asked(lambda reader: next(iter(reader.chain("h1039"))))
+    asked = Asked(lambda view: next(iter(view.chain("h1039"))))
     assert await backend.read(asked) == ("h1039", 1040)
     assert asked.here
 
@@ -190,7 +190,7 @@ async def test_the_newest_of_a_long_history_are_found_where_they_are_asked_for(b
     ],
 )
 async def test_lists_that_filter_are_made_by_another_thread(
-    backend: SQLiteBackend, work: Callable[[Reader], object]
+    backend: SQLiteBackend, work: Callable[[View], object]
 ) -> None:
     await stored(backend, 1)
     asked = Asked(work)
@@ -210,11 +210,11 @@ async def test_a_disk_that_keeps_a_read_waiting_sends_the_next_ones_away(
 async def test_a_read_does_not_wait_for_a_long_one_of_another_thread(backend: SQLiteBackend) -> None:
     reading, done = threading.Event(), threading.Event()
 
-    def long(reader: Reader) -> int:
-        reader.runs(RunQuery(limit=9))
+    def long(view: View) -> int:
+        view.runs(RunQuery(limit=9))
         reading.set()
         assert done.wait(30)
-        return len(reader.records(ALL).records)
+        return len(view.records(ALL).records)
 
     first = asyncio.create_task(backend.read(long))
     assert await asyncio.to_thread(reading.wait, 30)
@@ -227,7 +227,7 @@ async def test_a_read_does_not_wait_for_a_long_one_of_another_thread(backend: SQ
 
 
 async def test_errors_of_a_short_read_are_those_of_the_contract(backend: SQLiteBackend) -> None:
-    def broken(_: Reader) -> None:
+    def broken(_: View) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
     with pytest.raises(StoreUnavailable, match="disk I/O error"):

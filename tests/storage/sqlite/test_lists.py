@@ -10,11 +10,11 @@ import pytest
 from actum.base.value import replace
 from actum.lifecycle.change import Scope
 from actum.storage.backend import RecordQuery, RunQuery, SessionQuery
-from actum.storage.sqlite_chains import Place
-from actum.storage.sqlite_file import SQLiteFile
-from actum.storage.sqlite_lists import run_statement, session_statement
-from actum.storage.sqlite_records import record_statement
-from actum.storage.sqlite_view import SQLiteView
+from actum.storage.sqlite.chains import Span
+from actum.storage.sqlite.file import SQLiteFile
+from actum.storage.sqlite.lists import run_statement, session_statement
+from actum.storage.sqlite.records import record_statement
+from actum.storage.sqlite.view import SQLiteView
 from tests.support.rows import appended, at, new_record, run_row, session_row, started
 
 
@@ -91,7 +91,7 @@ def test_sessions(connection: sqlite3.Connection, query: SessionQuery, first: st
 
 
 TRANSCRIPT = ("transcript_messages_seeded", "transcript_messages_appended")
-RUNS = {f"r{i}": Place(i, 1, "agent", 10 * i, 10 * i + 9) for i in range(1, 4)}
+RUNS = {f"r{i}": Span(i, 1, "agent", 10 * i, 10 * i + 9) for i in range(1, 4)}
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -6,7 +6,7 @@ from actum.base.clock import from_millis
 from actum.base.errors import DurableDataError
 from actum.records.record import Record
 from actum.records.types import RecordType
-from actum.storage.sqlite_rows import TYPE_NUMBERS, named, packed, records_in, type_name, type_number
+from actum.storage.sqlite.rows import TYPE_NUMBERS, named, packed, records_in, type_name, type_number
 
 
 def test_every_type_has_a_number_of_its_own() -> None:

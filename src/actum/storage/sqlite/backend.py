@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from actum.base.clock import Clock, SystemClock
 from actum.base.errors import StoreUnavailable
-from actum.storage.backend import Reader, Transaction
+from actum.storage.backend import Transaction, View
 from actum.storage.owners import FileOwners, Owners
-from actum.storage.sqlite_file import Connect, SQLiteFile
-from actum.storage.sqlite_reader import Reader as FileReader
-from actum.storage.sqlite_writer import Writer
+from actum.storage.sqlite.file import Connect, SQLiteFile
+from actum.storage.sqlite.reader import Reader
+from actum.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class SQLiteBackend:
         self._file = file
         self._process = os.getpid()
         self._writer = Writer(file, clock or SystemClock())
-        self._reader = FileReader(file, clock or SystemClock())
+        self._reader = Reader(file, clock or SystemClock())
         self._owners = FileOwners(file.beside("-owners"), require_open=self._require_open)
         self._closed = False
 
@@ -59,7 +59,7 @@ class SQLiteBackend:
             raise _forked()
         return self._writer.ask(work, size)
 
-    async def read(self, work: Callable[[Reader], T]) -> T:
+    async def read(self, work: Callable[[View], T]) -> T:
         """`work` on one state of the rows."""
         if self._process != os.getpid():
             raise _forked()

@@ -11,7 +11,7 @@ from actum.base import limits
 from actum.base.errors import ContractError, RunNotRunning, StoreUnavailable
 from actum.lifecycle.change import Change, Keys, Scope
 from actum.storage.backend import RecordQuery, Transaction
-from actum.storage.sqlite import SQLiteBackend
+from actum.storage.sqlite.backend import SQLiteBackend
 from actum.testing.script import ManualClock
 from tests.support.faults_in_sqlite import Faults
 from tests.support.programs import end_of, program
@@ -74,7 +74,7 @@ class Grouped:
 
 
 async def stored(backend: SQLiteBackend) -> list[str]:
-    found = await backend.read(lambda reader: reader.records(RecordQuery(scope=Scope("s1"), limit=1000)))
+    found = await backend.read(lambda view: view.records(RecordQuery(scope=Scope("s1"), limit=1000)))
     assert [each.id for each in found.records] == [Scope("s1").record_id(i + 1) for i in range(len(found.records))]
     assert found.last == len(found.records)
     return [each.event_key for each in found.records]
@@ -91,7 +91,7 @@ class TestGroups:
     async def test_a_group_is_bounded_in_number_and_in_bytes(
         self, backend: SQLiteBackend, faults: Faults, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("actum.storage.sqlite_writer.GROUP_COMMANDS", 2)
+        monkeypatch.setattr("actum.storage.sqlite.writer.GROUP_COMMANDS", 2)
         # The first commit is of the work that holds the writer; then every group of two fails alone.
         assert limits.GROUP_COMMANDS > 2
         grouped = Grouped(backend)
@@ -102,7 +102,7 @@ class TestGroups:
 
         answers = await grouped.run(failing, appending("k1"), appending("k2"), appending("k3"))
         assert [type(answer) for answer in answers] == [StoreUnavailable, StoreUnavailable, str, str]
-        monkeypatch.setattr("actum.storage.sqlite_writer.GROUP_COMMANDS", 512)
+        monkeypatch.setattr("actum.storage.sqlite.writer.GROUP_COMMANDS", 512)
         answers = await Grouped(backend).run(failing, appending("k4"), size=limits.GROUP_BYTES)
         assert [type(answer) for answer in answers] == [StoreUnavailable, str]
         assert await stored(backend) == ["k2", "k3", "k4"]
@@ -332,8 +332,8 @@ FULL = """
 import asyncio, resource, sys
 from pathlib import Path
 from actum.base.errors import StoreUnavailable
-from actum.storage.sqlite import SQLiteBackend
-from tests.storage.test_sqlite_writer import Grouped, appending, stored
+from actum.storage.sqlite.backend import SQLiteBackend
+from tests.storage.sqlite.test_writer import Grouped, appending, stored
 
 async def main(path):
     backend = await SQLiteBackend.open(path)

@@ -12,8 +12,8 @@ import pytest
 from actum.lifecycle.change import Change, Scope
 from actum.storage.backend import Transaction
 from actum.storage.locks import FileLock
-from actum.storage.sqlite import SQLiteBackend
-from tests.storage.test_sqlite_writer import LARGE, appending, stored
+from actum.storage.sqlite.backend import SQLiteBackend
+from tests.storage.sqlite.test_writer import LARGE, appending, stored
 from tests.support.faults_in_sqlite import Faults
 from tests.support.rows import run_row, session_row, started
 
@@ -121,7 +121,7 @@ class TestAtOnce:
     async def test_the_log_is_folded_by_the_writer_after_some_megabytes(
         self, timed: SQLiteBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("actum.storage.sqlite_writer._UNFOLDED_BYTES", 30_000)
+        monkeypatch.setattr("actum.storage.sqlite.writer._UNFOLDED_BYTES", 30_000)
         assert [await own_thread(timed, f"k{i}") for i in range(7)] == [True, True, True, False, True, True, True]
 
     async def test_the_turn_of_another_process_keeps_no_event_loop_waiting(

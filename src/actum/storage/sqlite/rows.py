@@ -16,7 +16,7 @@ from actum.lifecycle.change import Placed, RunRow, SessionRow
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, StartOutcome
 from actum.records.record import HistoryRef, Record, record_id, scope_digest
 from actum.records.types import RecordType
-from actum.storage.sqlite_damage import UNFIT, Column, flaw_in
+from actum.storage.sqlite.damage import UNFIT, Column, flaw_in
 
 Row: TypeAlias = tuple[Any, ...]
 
