@@ -39,5 +39,30 @@ def test_a_page_imports_what_is_public(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_link_leads_somewhere(page: Path) -> None:
-    targets = [link.partition("#")[0] for link in LINK.findall(text_of(page)) if "://" not in link]
-    assert [target for target in targets if target and not (page.parent / target).exists()] == []
+    """To a file that is there, and where it names a heading, to one that the page has."""
+    for link in LINK.findall(text_of(page)):
+        if "://" not in link:
+            path, _, heading = link.partition("#")
+            target = page.parent / path if path else page
+            assert target.exists(), link
+            assert not heading or heading in headings(target), link
+
+
+def headings(page: Path) -> list[str]:
+    """The headings of a page as links name them: in small letters, with `-` for a space and no other signs."""
+    titles = re.findall(
+        r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text_of(page), flags=re.DOTALL | re.MULTILINE), re.MULTILINE
+    )
+    return [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("**/*.md")), ids=name_of)
+def test_a_page_with_examples_says_how_they_are_run(page: Path) -> None:
+    if python_blocks(page):
+        assert "README.md#run-what-a-page-shows" in text_of(page).partition("```")[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_ends_with_its_last_line(page: Path) -> None:
+    assert text_of(page).endswith("\n")
+    assert not text_of(page).endswith("\n\n")

@@ -1,14 +1,15 @@
 """The README: its example is a script that runs, its commands are there, and every page can be reached from it."""
 
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
-from tests.support.pages import blocks_of
+from tests.support.pages import README, blocks_of, frame
 from tests.support.project import ROOT, name_of, text_of
 
-README = ROOT / "README.md"
 MODEL = '"openai:gpt-4.1"'
 BY_HEART = 'ScriptedModel([tool_use("call-1", "word_count", {"path": "README.md"}), "It has %d words."])'
 PLAIN_CODE = """
@@ -23,7 +24,7 @@ class Counting:
 
 
 def example() -> str:
-    [block] = blocks_of(README)
+    [block] = [block for block in blocks_of(README) if block != frame()]
     return block
 
 
@@ -52,6 +53,43 @@ def test_the_example_runs_with_a_planner_of_plain_code(tmp_path: Path) -> None:
     script = "from actum import PlanResult, tool_use\n" + PLAIN_CODE + example()
     planned = replaced(script, f'model={MODEL}, instructions="Be brief."', "planner=Counting()")
     assert printed_by_script(planned, tmp_path) == "It has 5 words.\n"
+
+
+def answered(folder: Path, command: str) -> str:
+    """What a command that the README shows answers in this folder, where `ID` is the only session's."""
+    done = subprocess.run(
+        [sys.executable, "-m", "actum.cli.main", *shlex.split(command)[1:]],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
+
+
+def test_what_the_example_wrote_is_shown_by_the_commands_behind_it(tmp_path: Path) -> None:
+    script = "from actum import tool_use\nfrom actum.testing import ScriptedModel\n" + example()
+    printed_by_script(replaced(script, MODEL, BY_HEART % 5), tmp_path)
+    shown = re.findall(r"`(?:\.venv/bin/)?(actum \w+ [^`]+)`", text_of(README))
+    assert [command.split()[1] for command in shown] == ["sessions", "transcript", "records"]
+    listed, *others = shown
+    [session_id] = re.findall(r"session-\w+", answered(tmp_path, listed))
+    transcript, records = (answered(tmp_path, command.replace("ID", session_id)) for command in others)
+    assert "How long is README.md?" in transcript
+    assert "It has 5 words." in transcript
+    assert "run_completed" in records
+
+
+def test_what_is_installed_by_name_is_there_to_install() -> None:
+    extras = set(tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]) - {"dev"}
+    [line] = re.findall(r"^\$ pip install 'actum\[(.*)$", text_of(README), re.MULTILINE)
+    assert set(re.findall(r"[a-z]+", line)) - {"or"} == extras
+
+
+def test_how_to_install_is_said_in_one_place() -> None:
+    """No page has a form of its own: a form that lacks the first line of the README asks a registry."""
+    pages = [*(ROOT / "docs").glob("**/*.md"), *(ROOT / "examples").glob("*")]
+    assert [name_of(page) for page in pages if page.is_file() and "pip install" in text_of(page)] == []
 
 
 def test_the_commands_that_pages_name_are_targets_of_make() -> None:
