@@ -11,7 +11,8 @@ from actum.base.clock import Clock
 from actum.base.errors import ContractError, RunNotRunning, StoreUnavailable
 from actum.base.value import replace
 from actum.engines.contract import Runnable
-from actum.lifecycle.states import SESSION_ENDED, RunStatus, SessionStatus
+from actum.engines.orphans import stored_stop
+from actum.lifecycle.states import RunStatus
 from actum.loop.world import (
     Begun,
     Called,
@@ -185,13 +186,9 @@ class LocalContext:
     async def _look(self) -> None:
         # A store that cannot be read now is asked again at the next look; the steps meet the same trouble and say so.
         with suppress(StoreUnavailable, ContractError):
-            run = await self._ways.store.load_run(self._run_id)
-            if run.cancellation_reason is not None:
-                self._driven.tell(run.cancellation_reason)
-            elif run.session_id is not None:
-                status = await self._ways.store.load_session_status(run.session_id)
-                if status is SessionStatus.ENDED:
-                    self._driven.tell(SESSION_ENDED)
+            stop = await stored_stop(self._ways.store, await self._ways.store.load_run(self._run_id))
+            if stop is not None:
+                self._driven.tell(stop.reason)
 
     async def _repeated(self, verb: Callable[[S], Awaitable[T]], step: S) -> T:
         return await repeated(self._ways.wait, verb, step)

@@ -11,7 +11,8 @@ from actum.storage.contract import Store
 
 __all__ = ["Completion", "Engine", "RecoveryPolicy", "Runnable", "WorkflowContext", "World"]
 
-# What becomes of a run whose process is gone: it goes on from its records, or ends failed, of kind `recovery`.
+# What becomes of a run whose process is gone: it goes on from its records, which takes its agent, or it is given up and
+# ends failed, of kind `recovery`. One that is to stop, by a stored reason or its session's end, ends canceled anyway.
 RecoveryPolicy: TypeAlias = Literal["continue", "fail"]
 
 
@@ -59,7 +60,8 @@ class Engine(Protocol):
     async def wait(self, run_id: str) -> Completion:
         """Waits for a run's end, wherever it is driven. Cancelling the waiting task leaves the run alone.
 
-        Raises what stopped the loop here when the run could not be brought to an end and stays `running`.
+        Raises what stopped the loop here when the run could not be brought to an end and stays `running`; RunNotReady
+        when its owner is gone and its agent is not known here.
         """
         ...
 
@@ -68,7 +70,10 @@ class Engine(Protocol):
         ...
 
     async def recover(self, policy: RecoveryPolicy = "continue") -> tuple[str, ...]:
-        """Takes up the running runs whose owner is gone; their ids. Nothing where the store knows no owners."""
+        """Takes up the running runs whose owner is gone; their ids. Nothing where the store knows no owners.
+
+        Under `continue` a run whose agent is not known here is left, unless it is to stop; that it is left is logged.
+        """
         ...
 
     async def take_up(self, run_id: str) -> None:

@@ -5,13 +5,14 @@ and another process may take the run and go on from its records.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import Final
 
 from actum.base.clock import Clock, SystemClock, wait
 from actum.base.errors import (
     NotFound,
-    RecordNotFound,
     RunConflict,
     RunCorrupt,
     RunNotFound,
@@ -30,12 +31,13 @@ from actum.engines.context import (
     repeated,
 )
 from actum.engines.contract import Completion, RecoveryPolicy, Runnable
+from actum.engines.orphans import Way, lacking, undriven, way_of
 from actum.lifecycle.states import Run, RunStatus
-from actum.loop import keys
 from actum.loop.drive import drive, drive_child, give_up, resume
 from actum.loop.world import PARENT_ENDED, ChildStep, RunRequest
-from actum.records.kinds import RunRequested, payload_of
 from actum.storage.contract import OwnedStore, Store
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 class LocalEngine:
@@ -54,6 +56,7 @@ class LocalEngine:
         self._taking_office = asyncio.Lock()
         self._runs: dict[str, Driven] = {}
         self._broken: dict[str, BaseException] = {}
+        self._told: set[str] = set()
         self._closed = False
 
     def attach(self, store: Store, world: Runnable) -> None:
@@ -80,7 +83,10 @@ class LocalEngine:
         return Completion(run_id=run_id, status=run.status, completed_at=run.ended_at)
 
     async def wait(self, run_id: str) -> Completion:
-        """Waits for a run's end, wherever it is driven. Raises RunNotReady when the run is parked here."""
+        """Waits for a run's end, wherever it is driven.
+
+        Raises RunNotReady when the run is parked here, or when nobody drives it and its agent is not known here.
+        """
         driven = self._runs.get(run_id)
         if driven is not None and driven.task is not None:
             await asyncio.wait({driven.task})
@@ -96,8 +102,11 @@ class LocalEngine:
             driven.tell(reason)
 
     async def recover(self, policy: RecoveryPolicy = "continue") -> tuple[str, ...]:
-        """Takes the running runs whose owner is gone, and goes on with them, or ends them failed."""
-        store, world = self._attached()
+        """Takes the running runs whose owner is gone, and goes on with them, or ends them.
+
+        A run that is left because its agent is not known here is named in the log, once.
+        """
+        store, _ = self._attached()
         if not isinstance(store, OwnedStore):
             return ()
         owner = await self._own()
@@ -106,10 +115,11 @@ class LocalEngine:
         while True:
             page = await store.find_runs(status=RunStatus.RUNNING, cursor=cursor)
             for run in page.items:
-                if owner is None or not await self._orphaned(store, world, run):
+                way = await self._orphaned(run, policy) if owner is not None else None
+                if way is None or owner is None:
                     continue
                 if await _taken(store, run, owner) and run.run_id not in self._runs:
-                    self._go_on(run.run_id, policy=policy)
+                    self._go_on(run.run_id, way)
                     taken.append(run.run_id)
             if not page.more:
                 return tuple(taken)
@@ -117,24 +127,30 @@ class LocalEngine:
 
     async def take_up(self, run_id: str) -> None:
         """Goes on with a run that nobody drives any more."""
-        store, world = self._attached()
+        store, _ = self._attached()
         if run_id in self._runs or not isinstance(store, OwnedStore):
             return  # without owners nobody can tell a dead process from a slow one
         run = await repeated(self._wait, store.load_run, run_id)
-        if run.status is not RunStatus.RUNNING or not await self._drivable(store, world, run):
+        way = await self._way(run, "continue") if run.status is RunStatus.RUNNING else Way(None)
+        if way.policy is None:
             return
         if await self._free(run) and run_id not in self._runs:
-            self._go_on(run_id, presumed_dead=run.owner is not None)
+            self._go_on(run_id, way, presumed_dead=run.owner is not None)
 
     async def ensure(self, run_id: str, policy: RecoveryPolicy = "continue") -> None:
         """Takes the run if its owner is gone, and waits for its end."""
-        store, world = self._attached()
+        store, _ = self._attached()
         run = await repeated(self._wait, store.load_run, run_id) if run_id not in self._runs else None
-        if run is not None and run.status is not RunStatus.RUNNING:
-            return
-        if run is None or not await self._drivable(store, world, run) or not await self._free(run):
+        if run is None:
             raise RunNotReady(run_id=run_id)
-        driven = self._runs.get(run_id) or self._go_on(run_id, policy=policy)
+        if run.status is not RunStatus.RUNNING:
+            return
+        way = await self._way(run, policy)
+        if way.policy is None:
+            await self._refuse_undriven(run)
+        if way.policy is None or not await self._free(run):
+            raise RunNotReady(run_id=run_id)
+        driven = self._runs.get(run_id) or self._go_on(run_id, way)
         await self._over_here(run_id, driven)
 
     async def close(self) -> None:
@@ -152,34 +168,54 @@ class LocalEngine:
             raise RuntimeError("this engine is not attached to a runtime")
         return self._store, self._world
 
-    async def _orphaned(self, store: OwnedStore, world: Runnable, run: Run) -> bool:
-        if run.run_id in self._runs:
-            return False
+    async def _orphaned(self, run: Run, policy: RecoveryPolicy) -> Way | None:
+        """How a run whose owner is gone comes to its end here; None for any other, and where it cannot."""
         # A run that is this process's own and has no loop here lost it to an error; nobody else may take it.
-        if run.owner not in (None, self._owner) and await store.owner_alive(run.owner):
-            return False
+        if run.run_id in self._runs or await self._alive_elsewhere(run):
+            return None
         try:
-            return await self._drivable(store, world, run)
+            way = await self._way(run, policy)
         except RunCorrupt:
-            return False  # started by hand through the store, not by a runtime
+            return None  # started by hand through the store, not by a runtime
         except (NotFound, RunPurged):
-            return False  # gone by now
+            return None  # gone by now
+        if way.policy is not None:
+            return way
+        if way.lacks_agent and run.run_id not in self._told:
+            self._told.add(run.run_id)
+            _LOG.warning("Run %r stays as it is: %s", run.run_id, lacking(run))
+        return None
 
-    async def _drivable(self, store: Store, world: Runnable, run: Run) -> bool:
-        """Whether the run is one of this engine's, and of an agent that is known here."""
-        try:
-            requested = payload_of(await store.load_run_record(run.run_id, keys.REQUESTED))
-        except RecordNotFound:
-            raise RunCorrupt(
-                run_id=run.run_id, reason="no runtime started this run, so none can go on with it"
-            ) from None
-        options = requested.options if isinstance(requested, RunRequested) else {}
-        return options.get("engine") == self.name and world.drives(run, options)
+    async def _way(self, run: Run, policy: RecoveryPolicy) -> Way:
+        store, world = self._attached()
+        return await way_of(store, world, self.name, run, policy)
 
-    def _go_on(self, run_id: str, *, policy: RecoveryPolicy = "continue", presumed_dead: bool = True) -> Driven:
+    async def _alive_elsewhere(self, run: Run) -> bool:
+        """Whether another process, which lives, owns the run."""
+        store = self._attached()[0]
+        if not isinstance(store, OwnedStore) or run.owner in (None, self._owner):
+            return False
+        return await store.owner_alive(run.owner)
+
+    async def _refuse_undriven(self, run: Run) -> None:
+        """Raises RunNotReady when the run's owner is gone and its agent is not known here.
+
+        Nothing while a living process owns it, nor where no owner tells whether one does.
+        """
+        store = self._attached()[0]
+        if not isinstance(store, OwnedStore) or run.run_id in self._runs or run.owner in (None, self._owner):
+            return
+        if await self._alive_elsewhere(run) or not (await self._way(run, "continue")).lacks_agent:
+            return
+        # Read again: another process may have taken the run before its dead owner was asked for.
+        now = await store.load_run(run.run_id)
+        if now.status is RunStatus.RUNNING and now.owner == run.owner:
+            raise undriven(run)
+
+    def _go_on(self, run_id: str, way: Way, *, presumed_dead: bool = True) -> Driven:
         async def taken_up(ctx: LocalContext) -> RunStatus:
-            if policy == "fail":
-                return await give_up(ctx, run_id)
+            if way.policy == "fail":
+                return await give_up(ctx, run_id, stop=way.stop)
             return await resume(ctx, run_id, presumed_dead=presumed_dead)
 
         driven = self._drive(run_id, None, taken_up)
@@ -262,13 +298,23 @@ class LocalEngine:
             run = await self._running(run_id) if driven is None else None
             if driven is None and run is None:
                 return
-            if run is not None and await self._free(run):
-                driven = self._runs.get(run_id) or self._go_on(run_id, presumed_dead=run.owner is not None)
+            if run is not None and not await self._alive_elsewhere(run):
+                driven = await self._taken_up(run)
             if driven is not None:
                 await self._over_here(run_id, driven)
                 continue
             await self._wait(pause)
             pause = min(pause * 2, LONGEST_WAIT_S)
+
+    async def _taken_up(self, run: Run) -> Driven | None:
+        """The loop of a run that nobody else drives; None when somebody else was quicker, or only another may."""
+        way = await self._way(run, "continue")
+        if way.policy is None:
+            await self._refuse_undriven(run)
+            return None
+        if not await self._free(run):
+            return None
+        return self._runs.get(run.run_id) or self._go_on(run.run_id, way, presumed_dead=run.owner is not None)
 
     async def _over_here(self, run_id: str, driven: Driven) -> None:
         """Waits until a loop of this process is over. Raises what stopped it."""
@@ -291,14 +337,13 @@ class LocalEngine:
         store, owner = self._attached()[0], await self._own()
         if owner is None or not isinstance(store, OwnedStore):
             return True
-        if run.owner not in (None, owner) and await store.owner_alive(run.owner):
-            return False
-        return await _taken(store, run, owner)
+        return not await self._alive_elsewhere(run) and await _taken(store, run, owner)
 
     async def _follow(self, run_id: str) -> Completion:
-        """The end of a run that is driven elsewhere, or has ended."""
-        pause = FIRST_WAIT_S
+        """The end of a run that is driven elsewhere, or has ended. Raises RunNotReady when nobody drives it."""
+        store, pause = self._attached()[0], FIRST_WAIT_S
         while (done := await repeated(self._wait, self.completion, run_id)) is None:
+            await repeated(self._wait, self._refuse_undriven, await repeated(self._wait, store.load_run, run_id))
             await self._wait(pause)
             pause = min(pause * 2, LONGEST_WAIT_S)
         return done

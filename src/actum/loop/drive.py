@@ -94,12 +94,15 @@ async def resume(
     return await _finished(ctx, ending)
 
 
-async def give_up(ctx: WorkflowContext, run_id: str) -> RunStatus:
-    """Ends a run that nobody drives any more without going on with it: failed, unless it was to be canceled."""
+async def give_up(ctx: WorkflowContext, run_id: str, *, stop: Stop | None = None) -> RunStatus:
+    """Ends a run that nobody drives any more without going on with it: failed, unless it was to be canceled.
+
+    `stop` is why it was, as far as that is known before its records are read. No step of it needs the run's agent.
+    """
     opened = await ctx.open(OpenStep(run_id=run_id))
     if opened.ended is not None:
         return opened.ended
-    if opened.stop is not None:
+    if stop is not None or opened.stop is not None:
         return await _finished(ctx, FinishStep(run_id=run_id, status="canceled", presumed_dead=True))
     says = "the process that ran it is gone, and runs are not gone on with here"
     failure = Failure(kind=FailureKind.RECOVERY, message=says)

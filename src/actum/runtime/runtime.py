@@ -163,7 +163,8 @@ class Runtime:
     async def recover(self, policy: RecoveryPolicy = "continue") -> tuple[str, ...]:
         """Takes up the running runs whose process is gone; their ids. No agent can be registered after it.
 
-        They go on from their records, or, under the policy `fail`, end failed.
+        They go on from their records, which takes their agents, or, under the policy `fail`, end failed, which takes
+        none. Those that are to stop, by a stored cancellation or their session's end, end canceled under both.
         """
         self._open = False
         return await self.engine.recover(policy)
@@ -199,7 +200,8 @@ class Runtime:
     async def ensure_run_completion(self, run_id: str, *, recovery: RecoveryPolicy = "continue") -> RunOutput:
         """The run's end: told again when it is stored, brought about when nobody drives the run any more.
 
-        Raises RunNotReady while a living process drives it, RunCorrupt when its records allow no valid end.
+        To go on with it takes its agent; under `fail`, or when it is to stop, none. Raises RunNotReady while a living
+        process drives it, or when its agent is missing; RunCorrupt when its records allow no valid end.
         """
         self._open = False
         return await self._ensuring.completion(identifier("run_id", run_id), recovery)
@@ -209,7 +211,10 @@ class Runtime:
         return await self._ensuring.child_link(run_id)
 
     async def settle(self, session_id: str, *, recovery: RecoveryPolicy = "continue") -> tuple[RunOutput, ...]:
-        """Ensures every run of the session that has no end. Raises RunNotReady, at last, for those that are driven."""
+        """Ensures every run of the session that has no end, as `ensure_run_completion` does.
+
+        Raises RunNotReady, at last, for those that are driven, or whose agents are missing.
+        """
         self._open = False
         return await self._ensuring.settle(session_id, recovery)
 
@@ -268,7 +273,11 @@ class Runtime:
         return await self.output(await self._inputs.withdraw(run_id, _own_reason(reason)))
 
     async def output(self, run_id: str) -> RunOutput:
-        """What a run came to, once it has ended."""
+        """What a run came to, once it has ended.
+
+        Raises RunNotReady when its process is gone and its agent is not registered here, and what stopped its loop
+        here.
+        """
         ended = await self.engine.wait(identifier("run_id", run_id))
         return output_of(run_id, ended.status, await read_journal(self.store, run_id))
 

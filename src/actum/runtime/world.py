@@ -63,7 +63,7 @@ class RuntimeWorld:
 
     async def open(self, step: OpenStep) -> Opened:
         """Look where the run stands."""
-        return await self._adopting(step.run_id, lambda _, here: opened(self._ledger, self._calling.clock, here))
+        return await self._repeated(step.run_id, lambda here: opened(self._ledger, self._calling.clock, here))
 
     async def plan(self, step: PlanStep) -> Planned:
         """Ask the planner, and store what it decides."""
@@ -98,9 +98,7 @@ class RuntimeWorld:
 
     async def finish(self, step: FinishStep) -> Finished:
         """Close every open call and store the end."""
-        return await self._adopting(
-            step.run_id, lambda _, here: finish(self._calling.children, here, step), afresh=True
-        )
+        return await self._repeated(step.run_id, lambda here: finish(self._calling.children, here, step), afresh=True)
 
     def drives(self, run: Run, options: Mapping[str, object]) -> bool:  # noqa: ARG002 - later engines look at options
         """Whether this runtime knows the run's agent."""
@@ -113,13 +111,17 @@ class RuntimeWorld:
     async def _adopting(
         self, run_id: str, work: Callable[[Agent, OpenRun], Awaitable[T]], *, afresh: bool = False
     ) -> T:
+        """`work` with the run's agent, which a step needs that goes on with the run; repeated as any step is."""
+        return await self._repeated(run_id, lambda here: work(self._agents[here.run.agent_id], here), afresh=afresh)
+
+    async def _repeated(self, run_id: str, work: Callable[[OpenRun], Awaitable[T]], *, afresh: bool = False) -> T:
         """`work`, again from the journal when somebody else stored the step first; `afresh` reads it at first too."""
         refused: Exception | None = None
         for _ in range(_TRIES):
             afresh = afresh or refused is not None
             here = await (self._ledger.open(run_id) if afresh else self._ledger.resume(run_id))
             try:
-                return await work(self._agents[here.run.agent_id], here)
+                return await work(here)
             except (Conflict, RunNotRunning, CancellationRequested) as error:
                 refused = error
         raise RunCorrupt(run_id=run_id, reason=f"a step was refused again and again: {refused}")
