@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from actum.base.value import dump
+from actum.cli.documents import transcript_document
 from actum.cli.main import app
 from actum.messages.message import Message, assistant, user
 from actum.messages.parts import CacheCheckpointPart, DocumentPart, tool_use
@@ -54,7 +55,7 @@ def test_json_has_every_field(tmp_path: Path) -> None:
 
 
 def test_what_the_transcript_command_prints_is_taken(tmp_path: Path) -> None:
-    text = f'{{"run_id": "run-1", "messages": {spelled(TALK)}}}'
+    text = transcript_document("run-1", TALK, ()).decode()
     assert check(tmp_path, text, "--provider", "bedrock").exit_code == 0
 
 
@@ -69,9 +70,14 @@ def test_standard_input_is_read() -> None:
     assert result.exit_code == 0
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"role":"user","parts":[{"type":"text","text":"x","more":1}]}]'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", '{"messages":[]}', "[1]", '[{"role":"user","parts":[{"type":"text","text":"x","more":1}]}]'],
+)
 def test_a_file_without_messages_is_a_wrong_value(tmp_path: Path, text: str) -> None:
-    assert check(tmp_path, text, "--provider", "openai").exit_code == 2
+    result = check(tmp_path, text, "--provider", "openai")
+    assert result.exit_code == 2
+    assert "written" not in result.stderr
 
 
 def test_a_provider_that_nobody_knows_and_a_file_that_is_not_there_are_wrong_values(tmp_path: Path) -> None:

@@ -91,7 +91,6 @@ class TestReading:
     def test_sessions(self, filled: str) -> None:
         shown = actum("sessions", "--store", filled).stdout
         assert "talk" in shown
-        assert "head turn-1" in shown
         assert "2025-01-01T00:00:00.000Z" in shown
         assert shown.endswith("2 sessions\n")
 
@@ -127,12 +126,18 @@ class TestReading:
         completed = document("runs", "talk", "--store", filled, "--status", "completed")
         assert [each["run_id"] for each in completed["runs"]] == ["turn-1"]
 
-    def test_a_table_fits_its_terminal_and_hides_no_id(self, filled: str) -> None:
-        shown = actum("runs", "talk", "--store", filled).stdout
-        assert max(len(line) for line in shown.splitlines()) <= 80
-        first_column = "".join(line.split("  ")[0].strip() for line in shown.splitlines())
-        assert LONG in first_column
-        assert "…" not in shown
+    def test_a_list_in_a_pipe_has_one_line_a_row_and_no_blanks_behind_it(self, filled: str) -> None:
+        heading, *rows, tail = actum("runs", "talk", "--store", filled).stdout.splitlines()
+        assert heading.split() == ["RUN", "STATUS", "AGENT", "STARTED", "WAITS", "FOR"]
+        assert [row.split()[:2] for row in rows] == [["turn-1", "completed"], ["side", "running"], [LONG, "running"]]
+        assert tail == "3 runs"
+        assert [line for line in (heading, *rows, tail) if line != line.rstrip()] == []
+
+    def test_a_session_in_a_pipe_has_its_head_in_its_row(self, filled: str) -> None:
+        heading, talk, quiet, _ = actum("sessions", "--store", filled).stdout.splitlines()
+        assert heading.split() == ["SESSION", "STATUS", "CREATED", "HEAD"]
+        assert talk.split() == ["talk", "active", "2025-01-01T00:00:00.000Z", "turn-1"]
+        assert quiet.split() == ["quiet", "ended", "2025-01-01T00:00:01.000Z", "-"]
 
     def test_records_of_a_run(self, filled: str) -> None:
         found = lines("records", "turn-1", "--store", filled)
@@ -280,10 +285,50 @@ class TestRefusing:
     def test_another_url(self) -> None:
         assert actum("sessions", "--store", "ftp://somewhere").exit_code == 2
 
+    def test_a_file_that_is_missing_or_wrong_is_named_by_its_whole_path(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("empty.db").write_bytes(b"")
+        Path("wrong.db").write_bytes(b"words")
+        for name in ("missing.db", "empty.db", "wrong.db"):
+            assert f"location='{tmp_path.resolve()}/{name}'" in actum("runs", "--store", f"sqlite:///{name}").stderr
+
+    @pytest.mark.parametrize("command", ["sessions", "runs", "verify", "records x", "cancel x", "end x", "purge x -y"])
+    def test_a_store_in_memory_holds_nothing_for_a_command(self, command: str) -> None:
+        result = actum(*command.split(), "--store", "memory:")
+        assert result.exit_code == 2
+        assert "belongs to the process that made it" in result.stderr
+
+    @pytest.mark.parametrize("command", ["runs --status odd", "runs --odd", "odd", "cancel", "records", "check -"])
+    def test_wrong_words_are_told_as_json_where_json_is_asked_for(self, command: str) -> None:
+        result = actum(*command.split(), "--json")
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        told = json.loads(result.stderr)
+        assert list(told) == ["error"]
+        assert told["error"]["code"] == "usage_error"
+        assert told["error"]["message"]
+
+    def test_the_argument_that_only_looks_like_an_option_asks_for_no_json(self) -> None:
+        assert actum("odd", "--", "--json").stderr.startswith("Usage: ")
+
+    @pytest.mark.parametrize("command, name", [("cancel", "RUN_ID"), ("end", "SESSION_ID"), ("check", "FILE")])
+    def test_usage_and_errors_name_an_argument_alike(self, command: str, name: str) -> None:
+        shown = actum(command).stderr
+        assert f"{{{name}}}" in shown
+        assert f"'{name}'" in shown
+
+    def test_an_argument_that_may_be_left_out_is_named_as_errors_name_it(self) -> None:
+        for command in ("records", "transcript", "tail"):
+            shown = actum(command).stderr
+            assert "[RUN_ID]" in shown
+            assert "give exactly one of RUN_ID or --session" in shown
+
 
 def test_the_default_store_is_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "sqlite:///actum.db" in actum("sessions").stderr
+    assert repr(f"{tmp_path.resolve()}/actum.db") in actum("sessions").stderr
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from actum.cli.text import instant, plain, show, table
+from actum.cli.text import Rows, cell, console, instant, plain, show
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,29 @@ def test_text_is_wrapped_behind_its_indent_without_trailing_blanks() -> None:
     assert out.getvalue() == "    one two three four\n    five six seven\n"
 
 
-def test_a_long_id_is_folded_in_a_table() -> None:
+def test_text_in_a_pipe_keeps_its_own_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "word " * 60 + "end"
+    show(console(), Text(f"{long}\n\nsecond"), 2)
+    assert capsys.readouterr().out == f"  {long}\n\n  second\n"
+
+
+def test_a_terminal_folds_a_long_id_and_shows_a_note_below_its_row() -> None:
     out = io.StringIO()
-    made = table("RUN", "STARTED")
-    made.add_row("x" * 90, "2025-01-02T03:04:05.060Z")
-    Console(file=out, width=80).print(made)
+    rows = Rows(Console(file=out, width=80), ("RUN", "STARTED"), "WAITS FOR")
+    rows.add(cell("x" * 90), cell("2025-01-02T03:04:05.060Z"), note="a confirmation")
+    rows.print()
+    shown = out.getvalue().splitlines()
     assert out.getvalue().count("x") == 90
-    assert "2025-01-02T03:04:05.060Z" in out.getvalue()
+    assert "2025-01-02T03:04:05.060Z" in shown[1]
+    assert shown[-1] == "  waits for a confirmation"
+    assert max(len(line) for line in shown) <= 80
+    assert [line for line in shown if line != line.rstrip()] == []
+
+
+def test_a_pipe_gets_a_row_in_one_line_however_long(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = Rows(console(), ("RUN",), "WAITS FOR")
+    rows.add(cell("x" * 900), note="a confirmation")
+    rows.add(cell("y"))
+    rows.print()
+    shown = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert shown == [["RUN", "WAITS FOR"], ["x" * 900, "a confirmation"], ["y", "-"]]

@@ -24,6 +24,7 @@ class _Transcript(Value):
 
     messages: tuple[Message, ...]
     run_id: str | None = None
+    pending: Json = None
 
 
 async def check_transcript(file: str, provider: str, model: str | None, *, as_json: bool) -> int | None:
@@ -63,7 +64,10 @@ def _read(file: str) -> bytes:
 def _messages(data: bytes) -> tuple[Message, ...]:
     whole = data.strip()
     # A list of messages is a transcript as well.
-    return load(_Transcript, b'{"messages":' + whole + b"}" if whole.startswith(b"[") else whole).messages
+    found = load(_Transcript, b'{"messages":' + whole + b"}" if whole.startswith(b"[") else whole).messages
+    if not found:
+        raise refuse("FILE.messages", found, "holds at least one message")
+    return found
 
 
 def _document(report: ProjectionReport) -> dict[str, Json]:

@@ -11,6 +11,7 @@ from actum.base.value import Json, Value, dump, dump_json, load_json
 from actum.cli.text import instant
 from actum.messages.message import Message
 from actum.records.record import Record
+from actum.runtime.given import PendingInput
 
 
 def document(value: Value) -> dict[str, Json]:
@@ -34,9 +35,10 @@ def record_line(record: Record) -> bytes:
     return dump_json(fields)[:-1] + b',"payload":' + one_line + b"}"
 
 
-def transcript_document(run_id: str, messages: Iterable[Message]) -> bytes:
-    """A transcript as one document, each message byte for byte as its record spells it."""
-    return b'{"run_id":' + dump_json(run_id) + b',"messages":[' + b",".join(dump(each) for each in messages) + b"]}"
+def transcript_document(run_id: str, messages: Iterable[Message], pending: Iterable[PendingInput]) -> bytes:
+    """A transcript as one document, each message byte for byte as its record spells it; and what its run waits for."""
+    said, waits = b",".join(dump(each) for each in messages), dump_json([document(each) for each in pending])
+    return b'{"run_id":' + dump_json(run_id) + b',"messages":[' + said + b'],"pending":' + waits + b"}"
 
 
 def say(data: bytes | Json) -> None:

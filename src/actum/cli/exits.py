@@ -16,6 +16,7 @@ NOT_FOUND: Final = 3
 REFUSED: Final = 4
 UNAVAILABLE: Final = 5
 INTERRUPTED: Final = 130
+ABANDONED: Final = 141
 
 # The table that `actum --help` and docs/cli.md show.
 EXITS: Final = {
@@ -26,6 +27,7 @@ EXITS: Final = {
     REFUSED: "the rules of the store or of a provider refuse it, or nobody confirmed it",
     UNAVAILABLE: "the store cannot be opened or read",
     INTERRUPTED: "interrupted",
+    ABANDONED: "whoever read the output went away before its end",
 }
 
 # The first class that fits decides.
@@ -60,7 +62,7 @@ def run(work: Callable[[], Awaitable[int | None]], *, as_json: bool = False) -> 
     try:
         code = asyncio.run(done()) or 0
     except errors.ActumError as error:
-        _tell(error, as_json=as_json)
+        say_error(error.code, str(error), as_json=as_json)
         code = exit_code(error)
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -68,8 +70,9 @@ def run(work: Callable[[], Awaitable[int | None]], *, as_json: bool = False) -> 
         raise typer.Exit(code)
 
 
-def _tell(error: errors.ActumError, *, as_json: bool) -> None:
+def say_error(code: str, message: str, *, as_json: bool) -> None:
+    """Says on standard error what went wrong: in words, or as one JSON document."""
     if as_json:
-        typer.echo(dump_json({"error": {"code": error.code, "message": str(error)}}), err=True)
+        typer.echo(dump_json({"error": {"code": code, "message": plain(message)}}), err=True)
     else:
-        typer.echo(f"actum: {plain(str(error))}", err=True)
+        typer.echo(f"actum: {plain(message)}", err=True)

@@ -3,12 +3,14 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final, TypeVar
 
+from rich.console import Console
 from rich.text import Text
 
 from actum.base.limits import PAGE_ITEMS
 from actum.cli.documents import document, say
 from actum.cli.store import opened
-from actum.cli.text import cell, console, instant, table
+from actum.cli.text import Rows, cell, console, instant
+from actum.cli.waiting import awaited, in_short
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus
 from actum.records.record import Page
 
@@ -41,12 +43,13 @@ async def show_sessions(
     if as_json:
         say({"sessions": [document(each) for each in found], "more": more})
         return
-    shown = table("SESSION", "STATUS", "CREATED")
+    out = console()
+    shown = Rows(out, ("SESSION", "STATUS", "CREATED"), "HEAD")
     for each in found:
-        shown.add_row(cell(each.session_id), status_cell(each.status), cell(instant(each.created_at)))
-        if each.head_run_id is not None:
-            shown.add_row(cell(f"  head {each.head_run_id}", "dim"))
-    _print(shown, len(found), "session", more=more)
+        shown.add(
+            cell(each.session_id), status_cell(each.status), cell(instant(each.created_at)), note=each.head_run_id
+        )
+    _print(out, shown, len(found), "session", more=more)
 
 
 async def show_runs(
@@ -74,13 +77,21 @@ async def show_runs(
             )
 
         found, more = await first(read, limit)
+        waiting = {} if as_json else {each.run_id: in_short(await awaited(store, each)) for each in found}
     if as_json:
         say({"runs": [document(each) for each in found], "more": more})
         return
-    shown = table("RUN", "STATUS", "AGENT", "STARTED")
+    out = console()
+    shown = Rows(out, ("RUN", "STATUS", "AGENT", "STARTED"), "WAITS FOR")
     for each in found:
-        shown.add_row(cell(each.run_id), status_cell(each.status), cell(each.agent_id), cell(instant(each.started_at)))
-    _print(shown, len(found), "run", more=more)
+        shown.add(
+            cell(each.run_id),
+            status_cell(each.status),
+            cell(each.agent_id),
+            cell(instant(each.started_at)),
+            note=waiting[each.run_id],
+        )
+    _print(out, shown, len(found), "run", more=more)
 
 
 async def first(read: Callable[[str | None, int], Awaitable[Page[T]]], limit: int) -> tuple[list[T], bool]:
@@ -112,9 +123,8 @@ def status_cell(status: str) -> Text:
     return cell(status, STYLES.get(status, ""))
 
 
-def _print(shown: object, count: int, noun: str, *, more: bool) -> None:
-    out = console()
+def _print(out: Console, shown: Rows, count: int, noun: str, *, more: bool) -> None:
     if count:
-        out.print(shown)
+        shown.print()
     tail = f"{count} {noun}{'' if count == 1 else 's'}"
     out.print(Text(f"{tail}; there are more, see --limit" if more else tail, style="dim"))

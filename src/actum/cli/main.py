@@ -16,11 +16,13 @@ from actum.cli.options import (
     TypeOption,
     pairs,
 )
+from actum.cli.program import Program
 
 _EXITS = "Exit codes: " + ", ".join(f"{code} {says}" for code, says in EXITS.items()) + "."
 
 app = typer.Typer(
     name="actum",
+    cls=Program,
     help="Actum keeps and runs the durable state of AI agents.",
     epilog=_EXITS,
     no_args_is_help=True,
@@ -89,7 +91,9 @@ def sessions(
 
 @app.command()
 def runs(
-    session_id: Annotated[str | None, typer.Argument(help="A session's id; without it, the runs of all.")] = None,
+    session_id: Annotated[
+        str | None, typer.Argument(metavar="SESSION_ID", help="A session's id; without it, the runs of all.")
+    ] = None,
     *,
     store: StoreOption = None,
     status: Annotated[
@@ -112,7 +116,7 @@ def runs(
 
 @app.command()
 def records(
-    run_id: Annotated[str | None, typer.Argument(help="A run's id.")] = None,
+    run_id: Annotated[str | None, typer.Argument(metavar="RUN_ID", help="A run's id.")] = None,
     *,
     store: StoreOption = None,
     session: Annotated[str | None, typer.Option(help="The records of this session instead of one run's.")] = None,
@@ -136,7 +140,7 @@ def records(
 
 @app.command()
 def transcript(
-    run_id: Annotated[str | None, typer.Argument(help="A run's id.")] = None,
+    run_id: Annotated[str | None, typer.Argument(metavar="RUN_ID", help="A run's id.")] = None,
     *,
     store: StoreOption = None,
     session: Annotated[str | None, typer.Option(help="The conversation of this session, up to its head.")] = None,
@@ -153,7 +157,7 @@ def transcript(
 
 @app.command()
 def tail(
-    run_id: Annotated[str | None, typer.Argument(help="A run's id.")] = None,
+    run_id: Annotated[str | None, typer.Argument(metavar="RUN_ID", help="A run's id.")] = None,
     *,
     store: StoreOption = None,
     session: Annotated[str | None, typer.Option(help="Follow this session instead of one run.")] = None,
@@ -206,7 +210,7 @@ def end(session_id: SessionArgument, *, store: StoreOption = None, as_json: Json
 
 @app.command()
 def purge(
-    session_id: Annotated[str | None, typer.Argument(help="An ended session's id.")] = None,
+    session_id: Annotated[str | None, typer.Argument(metavar="SESSION_ID", help="An ended session's id.")] = None,
     *,
     store: StoreOption = None,
     one_shot: Annotated[str | None, typer.Option(help="Instead, the tree of this run without a session.")] = None,

@@ -14,8 +14,8 @@ LimitOption: TypeAlias = Annotated[int, typer.Option(min=1, help="At most so man
 LabelOption: TypeAlias = Annotated[list[str] | None, typer.Option(help="Only with this label, as key=value.")]
 TypeOption: TypeAlias = Annotated[list[str] | None, typer.Option("--type", help="Only records of this type.")]
 AfterOption: TypeAlias = Annotated[str | None, typer.Option(help="Only what follows the record of this id.")]
-RunArgument: TypeAlias = Annotated[str, typer.Argument(help="The run's id.")]
-SessionArgument: TypeAlias = Annotated[str, typer.Argument(help="The session's id.")]
+RunArgument: TypeAlias = Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id.")]
+SessionArgument: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION_ID", help="The session's id.")]
 
 
 def pairs(option: str, given: list[str] | None) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """`actum transcript`: a conversation for people, or as JSON."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
 import typer
@@ -12,6 +12,7 @@ from actum.base.value import dump_json
 from actum.cli.documents import say, transcript_document
 from actum.cli.store import opened
 from actum.cli.text import cell, console, show
+from actum.cli.waiting import awaited, marks, print_awaited
 from actum.messages.message import Message, Role
 from actum.messages.parts import (
     CacheCheckpointPart,
@@ -36,10 +37,15 @@ async def show_transcript(url: str | None, run_id: str | None, session_id: str |
     async with opened(url) as store:
         name = run_id if run_id is not None else await _head(store, session_id or "")
         messages = await build_messages_from_run_log(store, name)
+        run = await store.load_run(name)
+        items = await awaited(store, run)
+        marked = await marks(store, run, items)
     if as_json:
-        say(transcript_document(name, messages))
+        say(transcript_document(name, messages, items))
         return
-    print_messages(console(), messages)
+    out = console()
+    print_messages(out, messages, open_calls=marked)
+    print_awaited(out, run, items)
 
 
 def one_of(what: str, *given: str | None) -> None:
@@ -48,9 +54,19 @@ def one_of(what: str, *given: str | None) -> None:
         raise typer.BadParameter(f"give exactly one of {what}")
 
 
-def print_messages(out: Console, messages: Iterable[Message], *, indent: int = 0, longest: int | None = None) -> None:
-    """Messages one after the other; `longest` cuts a part's text at so many characters, marked."""
-    for message in messages:
+def print_messages(
+    out: Console,
+    messages: Sequence[Message],
+    *,
+    indent: int = 0,
+    longest: int | None = None,
+    open_calls: Mapping[str, str] | None = None,
+) -> None:
+    """Messages one after the other; `longest` cuts a part's text at so many characters, marked.
+
+    `open_calls` says of tool uses of the last message how they stand, by their ids.
+    """
+    for index, message in enumerate(messages, 1):
         answers = bool(message.tool_results) and len(message.tool_results) == len(message.parts)
         who = "tools" if answers else str(message.role)
         show(out, Text(who, style="bold cyan" if answers else _ROLES[message.role]), indent)
@@ -59,6 +75,10 @@ def print_messages(out: Console, messages: Iterable[Message], *, indent: int = 0
             if longest is not None and len(shown) > longest:
                 shown.right_crop(len(shown) - longest)
                 shown.append(" …", style="dim")
+            # Another turn may have used the same id; only in the last message a call can be open.
+            stands = (open_calls or {}).get(part.id) if isinstance(part, ToolUsePart) else None
+            if stands is not None and index == len(messages):
+                shown.append_text(cell(f"  {stands}", "yellow"))
             show(out, shown, indent + 2)
 
 

@@ -1,6 +1,8 @@
 """Text for a terminal. What is stored was written by others: it may say anything, but it may not move the cursor."""
 
+import sys
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -10,6 +12,8 @@ from rich.text import Text
 
 # Columns of instants, which read badly when they are folded.
 TIMES: Final = frozenset({"CREATED", "STARTED"})
+# Wider than any line: what is no terminal has no width, and whoever reads a pipe by lines wants whole ones.
+_UNBOUNDED: Final = 1 << 20
 # Invisible marks that reorder what a reader sees.
 _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -24,17 +28,49 @@ def instant(value: datetime | None) -> str | None:
     return None if value is None else value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+class _Out(Console):
+    """A console that leaves a broken pipe to the program; rich would end it with the code of found problems."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False) -> Console:
-    """Where text is shown: coloured on a terminal, plain in a pipe."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    """Where text is shown: coloured and wrapped on a terminal, plain and in whole lines in a pipe."""
+    # Asked of the file itself: whoever forces colours into a pipe has no terminal yet.
+    width = None if (sys.stderr if stderr else sys.stdout).isatty() else _UNBOUNDED
+    return _Out(stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
-def table(*columns: str) -> Table:
-    """A table of ids and words, the first column an id: what is too long goes on below, nothing is cut."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in columns:
-        made.add_column(name, overflow="fold", min_width=24 if name in TIMES else None)
-    return made
+class Rows:
+    """A table of ids and words, the first column an id: what is too long goes on below, nothing is cut.
+
+    Each row may have a `note`: on a terminal it stands below its row, in a pipe it is the row's last column.
+    """
+
+    def __init__(self, out: Console, columns: Sequence[str], note: str) -> None:
+        self._out = out
+        self._below = out.width != _UNBOUNDED
+        self._table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for name in (*columns, *([] if self._below else [note])):
+            self._table.add_column(name, overflow="fold", min_width=24 if name in TIMES else None)
+        self._said = note.lower()
+
+    def add(self, *cells: Text, note: str | None = None) -> None:
+        """One more row."""
+        if not self._below:
+            self._table.add_row(*cells, cell(note))
+            return
+        self._table.add_row(*cells)
+        if note is not None:
+            self._table.add_row(cell(f"  {self._said} {note}", "dim"))
+
+    def print(self) -> None:
+        """Prints the rows, without blanks behind them."""
+        for segments in self._out.render_lines(self._table, pad=False):
+            line = Text.assemble(*[(each.text, each.style or "") for each in segments])
+            line.rstrip()
+            self._out.print(line, soft_wrap=True)
 
 
 def cell(value: object, style: str = "") -> Text:
@@ -43,10 +79,11 @@ def cell(value: object, style: str = "") -> Text:
 
 
 def show(out: Console, text: Text, indent: int = 0) -> None:
-    """Prints text wrapped to the console's width, each line behind so many blanks and nothing behind it."""
+    """Prints text wrapped to the console's width, where it has one: so many blanks before each line, none behind it."""
     for line in text.wrap(out, max(out.width - indent, 20)):
-        line.rstrip()
-        out.print(Text(" " * indent) + line, soft_wrap=True)
+        shown = Text(" " * indent) + line
+        shown.rstrip()
+        out.print(shown, soft_wrap=True)
 
 
 def _harmless(each: str) -> bool:

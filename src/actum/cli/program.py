@@ -1,0 +1,63 @@
+"""How the program takes its words: wrong ones are told as every other error, and a reader who leaves is no error.
+
+Every command goes through here, the help too, so that no command needs to know of it.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from actum.cli.exits import ABANDONED, REFUSED, USAGE, say_error
+
+# Typer gives its class of all wrong words no public name; that of wrong values is made of it.
+_WrongUsage: Final[type[Any]] = typer.BadParameter.__bases__[0]
+
+
+class Program(TyperGroup):
+    """The commands, as one program that always ends with a code of the table of exit codes."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:  # noqa: ANN401 - as typer has it
+        """Does what the words say and ends the process with its exit code."""
+        words = sys.argv[1:] if args is None else list(args)
+        try:
+            code = self._done(words, args, *rest, **{**options, "standalone_mode": False})
+        except (BrokenPipeError, SystemExit):
+            # Typer's own answer to a broken pipe is the exit code 1, which says that problems were found.
+            code = ABANDONED
+            for stream in (sys.stdout, sys.stderr):
+                _let_go(stream)
+        sys.exit(code)
+
+    def _done(self, words: Sequence[str], *given: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+        try:
+            return super().main(*given, **options)
+        except _WrongUsage as error:
+            if _as_json(words):
+                say_error("usage_error", error.format_message(), as_json=True)
+            else:
+                error.show()
+            return USAGE
+        except typer.Abort:
+            return REFUSED
+
+
+def _as_json(words: Sequence[str]) -> bool:
+    """Whether JSON is asked for, as far as words tell that could not be read as options."""
+    options = words[: words.index("--")] if "--" in words else words
+    return "--json" in options
+
+
+def _let_go(stream: IO[str]) -> None:
+    """What nobody reads goes nowhere: else the interpreter would complain about it at its end."""
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

@@ -1,0 +1,106 @@
+"""The program as a shell sees it: a pipe that nobody reads to its end, a terminal, wrong words."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actum.cli.exits import ABANDONED
+from tests.cli.test_commands import LONG, filled, url
+
+__all__ = ["filled", "url"]
+
+PROGRAM = (sys.executable, "-m", "actum.cli.main")
+
+
+def abandoned(*words: str, stream: str = "stdout") -> "subprocess.CompletedProcess[bytes]":
+    """The program, when whoever should read this stream of it has gone."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    out, err = (writing, subprocess.PIPE) if stream == "stdout" else (subprocess.PIPE, writing)
+    try:
+        return subprocess.run(
+            [*PROGRAM, *words], check=False, timeout=60, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+        )
+    finally:
+        os.close(writing)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help",
+        "--version",
+        "runs --help",
+        "sessions",
+        "sessions --json",
+        "runs",
+        "runs --json",
+        "records turn-1",
+        "records turn-1 --json",
+        "transcript turn-1",
+        "transcript turn-1 --json",
+        "tail turn-1 --follow",
+        "cancel side",
+        "end talk",
+        "purge quiet --yes",
+        "verify",
+        "verify --json",
+    ],
+)
+def test_a_reader_who_leaves_is_no_error(filled: str, words: str) -> None:
+    store = [] if words.startswith("-") else ["--store", filled]
+    done = abandoned(*words.split(), *store)
+    assert done.returncode == ABANDONED
+    assert done.stderr == b""
+
+
+def test_errors_that_nobody_reads_are_no_problem_in_a_store(filled: str) -> None:
+    for words in (["end", "nowhere"], ["odd"]):
+        done = abandoned(*words, "--store", filled, stream="stderr")
+        assert (done.returncode, done.stdout) == (ABANDONED, b"")
+
+
+def test_a_check_that_nobody_reads_ends_quietly(tmp_path: Path) -> None:
+    talk = tmp_path / "talk.json"
+    talk.write_text('[{"role":"user","parts":[{"type":"text","text":"hi"}]}]', encoding="utf-8")
+    done = abandoned("check", str(talk), "--provider", "openai")
+    assert (done.returncode, done.stderr) == (ABANDONED, b"")
+
+
+def test_what_was_asked_is_done_though_nobody_reads_the_answer(filled: str) -> None:
+    assert abandoned("end", "talk", "--store", filled).returncode == ABANDONED
+    told = subprocess.run(
+        [*PROGRAM, "sessions", "--status", "ended", "--store", filled], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.endswith("2 sessions\n")
+
+
+def test_a_terminal_gets_a_table_that_fits_it_and_hides_no_id(filled: str) -> None:
+    ours, theirs = pty.openpty()
+    words = [*PROGRAM, "runs", "talk", "--store", filled]
+    with subprocess.Popen(words, stdout=theirs, env={**os.environ, "COLUMNS": "80", "TERM": "dumb"}) as running:
+        os.close(theirs)
+        shown = _all_of(ours)
+    assert running.returncode == 0
+    lines = [line.rstrip("\r") for line in shown.split("\n")]
+    assert max(len(line) for line in lines) <= 80
+    assert LONG in "".join(line.split("  ")[0].strip() for line in lines)
+    assert "…" not in shown
+
+
+def _all_of(terminal: int) -> str:
+    """What a terminal was sent until its last writer went."""
+    found = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # Linux says so that nobody writes any more
+            piece = b""
+        if not piece:
+            os.close(terminal)
+            return found.decode()
+        found += piece
