@@ -96,10 +96,15 @@ def record_id(digest: str, position: int) -> str:
     return f"{digest}-{position}"
 
 
+def position_in(own_id: str) -> int:
+    """The position in a record id that a store itself has given; one from outside is for `position_of` to judge."""
+    return int(own_id[SCOPE_DIGITS + 1 :])
+
+
 def following(cursor: str, count: int) -> list[str]:
     """The ids that a scope's next `count` records get; `cursor` is the id of its last one, or a cursor at its end."""
-    digest, _, position = cursor.rpartition("-")
-    return [record_id(digest, int(position) + i) for i in range(1, count + 1)]
+    digest, position = cursor[:SCOPE_DIGITS], position_in(cursor)
+    return [record_id(digest, position + i) for i in range(1, count + 1)]
 
 
 def position_of(cursor: str, digest: str) -> int:

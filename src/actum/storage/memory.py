@@ -15,7 +15,7 @@ from actum.base.value import replace
 from actum.lifecycle.change import Change, Found, FoundRun, Keys, RunRow, Scope, Seen, SessionRow
 from actum.lifecycle.commands import CountBy, ScopeBehind
 from actum.lifecycle.states import Suspension
-from actum.records.record import Record
+from actum.records.record import Record, position_in
 from actum.storage.backend import UNENDED, PayloadSlice, RecordQuery, RunQuery, SessionQuery, Slice, Transaction, View
 from actum.storage.look import look
 from actum.storage.memory_rows import Place, Rows, own_run, own_session
@@ -128,7 +128,7 @@ class MemoryView:
             [each.type for each in found.records],
             [each.payload for each in found.records],
             more=found.more,
-            through=int(found.records[-1].id.rpartition("-")[2]) if found.records else None,
+            through=position_in(found.records[-1].id) if found.records else None,
             last=found.last,
         )
 
@@ -138,7 +138,7 @@ class MemoryView:
         row = self._rows.runs.get(run_id)
         while row is not None:
             end = row.run.end_record_id
-            links.append((row.run.run_id, UNENDED if end is None else int(end.rpartition("-")[2])))
+            links.append((row.run.run_id, UNENDED if end is None else position_in(end)))
             row = None if row.run.history is None else self._rows.runs.get(row.run.history.run_id)
         return tuple(links)
 

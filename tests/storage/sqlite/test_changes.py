@@ -141,3 +141,18 @@ async def test_an_id_may_be_used_in_another_scope_after_an_index_was_rewritten(
     await apply(backend, started(session_row(metadata={"b": "2"}), run_row(labels={"m": "2", "n": "3"})))
     rows = rows_of(path)
     assert (rows["session_metadata"], rows["run_labels"], rows["run_awaiting"]) == (1, 2, 0)
+
+
+@pytest.mark.parametrize("column", ["labels", "awaiting"])
+@pytest.mark.parametrize("damage", ["{", "7", '{"k": 1}', "[[]]", None])
+async def test_what_a_damaged_run_was_found_by_is_erased_too(
+    backend: SQLiteBackend, path: Path, column: str, damage: str | None
+) -> None:
+    await apply(backend, *full("mine", Scope("s1"), "secretQ"))
+    with sqlite3.connect(path) as damaged:
+        damaged.execute(f"UPDATE runs SET {column} = ? WHERE run = 2", (damage,))  # noqa: S608 - a name of the table above
+    damaged.close()
+    await apply(backend, Change(None, purge=Scope("s1")))
+    left = rows_of(path)
+    assert {name for name, count in left.items() if count} == {"tombstones"}
+    assert where(path, b"secretQ") == []

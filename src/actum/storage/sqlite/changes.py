@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Final
 
 from actum.lifecycle.change import Change, Placed, RunRow, Scope, SessionRow, tombstone_digest
@@ -27,6 +29,14 @@ def _update(table: str, columns: str, key: str) -> str:
     return f"UPDATE {table} SET {sets} WHERE {key} = ?"  # noqa: S608 - names of this module
 
 
+def _values_of(written: str, *columns: str) -> Callable[[Row], Row]:
+    names = written.split(", ")
+    return itemgetter(*map(names.index, columns))
+
+
+# What stands in tables of its own, by which rows are found.
+_INDEXED_OF_RUN: Final = _values_of(WRITTEN_RUN, "started", "labels", "awaiting")
+_INDEXED_OF_SESSION: Final = _values_of(WRITTEN_SESSION, "created", "metadata")
 _INSERT_RECORD: Final = _insert("records", WRITTEN_RECORD)
 _INSERT_RUN: Final = _insert("runs", f"{WRITTEN_RUN}, first_position")
 _UPDATE_RUN: Final = _update("runs", WRITTEN_RUN, "run")
@@ -77,25 +87,21 @@ class SQLiteWrites:
         before = self._connection.execute("SELECT created, metadata FROM sessions WHERE scope = ?", (scope,)).fetchone()
         if before is None:
             self._connection.execute(_INSERT_SESSION, values)
-            self._index_metadata(values)
+            self._index_metadata(scope, row.session.session_id, *_INDEXED_OF_SESSION(values))
             return
         self._connection.execute(_UPDATE_SESSION, (*values, scope))
-        if before != (values[4], values[6]):
-            self._forget_metadata(row.session.session_id, *before)
-            self._index_metadata(values)
+        if before != _INDEXED_OF_SESSION(values):
+            self._forget_metadata(scope)
+            self._index_metadata(scope, row.session.session_id, *_INDEXED_OF_SESSION(values))
 
-    def _index_metadata(self, values: Row) -> None:
-        scope, session_id, created, metadata = values[0], values[1], values[4], values[6]
+    def _index_metadata(self, scope: int, session_id: str, created: int, metadata: str | None) -> None:
         self._connection.executemany(
             "INSERT INTO session_metadata (key, value, created, session_id, scope) VALUES (?, ?, ?, ?, ?)",
             [(key, value, created, session_id, scope) for key, value in _entries(metadata)],
         )
 
-    def _forget_metadata(self, session_id: str, created: int, metadata: str | None) -> None:
-        self._connection.executemany(
-            "DELETE FROM session_metadata WHERE key = ? AND value = ? AND created = ? AND session_id = ?",
-            [(key, value, created, session_id) for key, value in _entries(metadata)],
-        )
+    def _forget_metadata(self, scope: int) -> None:
+        self._connection.execute("DELETE FROM session_metadata WHERE scope = ?", (scope,))
 
     def _run(self, row: RunRow) -> None:
         known = self._connection.execute(
@@ -103,7 +109,7 @@ class SQLiteWrites:
         ).fetchone()
         scope, last = self._scope(row.scope) if known is None else (known[1], 0)
         values = run_values(row, scope)
-        now = values[13], values[17], values[24]
+        now = _INDEXED_OF_RUN(values)
         if known is None:
             run = self._connection.execute(_INSERT_RUN, (*values, last + 1)).lastrowid or 0
             self._index_run(run, row.run.run_id, *now)
@@ -111,7 +117,7 @@ class SQLiteWrites:
             run = known[0]
             self._connection.execute(_UPDATE_RUN, (*values, run))
             if known[2:] != now:
-                self._forget_run(row.run.run_id, *known[2:])
+                self._forget_run(run)
                 self._index_run(run, row.run.run_id, *now)
         self._facts.number(row.run.run_id, run, scope)
 
@@ -125,15 +131,9 @@ class SQLiteWrites:
             [(kind, started, run_id, run) for kind in dict.fromkeys(json.loads(awaiting or "[]"))],
         )
 
-    def _forget_run(self, run_id: str, started: int, labels: str | None, awaiting: str | None) -> None:
-        self._connection.executemany(
-            "DELETE FROM run_labels WHERE key = ? AND value = ? AND started = ? AND run_id = ?",
-            [(key, value, started, run_id) for key, value in _entries(labels)],
-        )
-        self._connection.executemany(
-            "DELETE FROM run_awaiting WHERE kind = ? AND started = ? AND run_id = ?",
-            [(kind, started, run_id) for kind in json.loads(awaiting or "[]")],
-        )
+    def _forget_run(self, run: int) -> None:
+        self._connection.execute("DELETE FROM run_labels WHERE run = ?", (run,))
+        self._connection.execute("DELETE FROM run_awaiting WHERE run = ?", (run,))
 
     def _records(self, records: tuple[Placed, ...]) -> None:
         rows = []
@@ -160,16 +160,13 @@ class SQLiteWrites:
         if where is None:
             return
         number = where[0]
-        runs = self._connection.execute(
-            "SELECT run, run_id, tenant, started, labels, awaiting FROM runs WHERE scope = ?", (number,)
-        ).fetchall()
-        for _, run_id, _, *indexed in runs:
-            self._forget_run(run_id, *indexed)
+        runs = self._connection.execute("SELECT run, run_id, tenant FROM runs WHERE scope = ?", (number,)).fetchall()
+        for run, _, _ in runs:
+            self._forget_run(run)
         sessions = self._connection.execute(
-            "SELECT session_id, tenant, created, metadata FROM sessions WHERE scope = ?", (number,)
+            "SELECT session_id, tenant FROM sessions WHERE scope = ?", (number,)
         ).fetchall()
-        for session_id, _, *indexed in sessions:
-            self._forget_metadata(session_id, *indexed)
+        self._forget_metadata(number)
         self._connection.execute("DELETE FROM records WHERE scope = ?", (number,))
         self._connection.execute(
             "DELETE FROM checkpoints WHERE run IN (SELECT run FROM runs WHERE scope = ?)", (number,)
@@ -177,9 +174,9 @@ class SQLiteWrites:
         for table in ("consumers", "runs", "sessions", "scopes"):
             self._connection.execute(f"DELETE FROM {table} WHERE scope = ?", (number,))  # noqa: S608 - names of this line
         if scope.session_id is None:
-            self._bury("run", [row[1:3] for row in runs])
+            self._bury("run", [row[1:] for row in runs])
         else:
-            self._bury("session", [row[:2] for row in sessions])
+            self._bury("session", sessions)
 
     def _bury(self, kind: str, named: list[tuple[str, str | None]]) -> None:
         self._connection.executemany(

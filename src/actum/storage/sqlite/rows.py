@@ -14,7 +14,7 @@ from actum.base.errors import DurableDataError, shortened
 from actum.base.value import instants, replace
 from actum.lifecycle.change import Placed, RunRow, SessionRow
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus, StartOutcome
-from actum.records.record import HistoryRef, Record, record_id, scope_digest
+from actum.records.record import HistoryRef, Record, position_in, record_id, scope_digest
 from actum.records.types import RecordType
 from actum.storage.sqlite.damage import UNFIT, Column, flaw_in
 
@@ -252,7 +252,7 @@ def run_values(row: RunRow, scope: int) -> Row:
         run.start_outcome.value,
         to_millis(run.started_at),
         None if run.ended_at is None else to_millis(run.ended_at),
-        None if run.end_record_id is None else int(run.end_record_id.rpartition("-")[2]),
+        None if run.end_record_id is None else position_in(run.end_record_id),
         to_millis(run.updated_at),
         packed(run.labels),
         run.cancellation_reason,

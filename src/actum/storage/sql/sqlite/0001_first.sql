@@ -34,6 +34,8 @@ CREATE TABLE session_metadata (
     scope INTEGER NOT NULL,
     PRIMARY KEY (key, value, created, session_id)
 ) STRICT, WITHOUT ROWID;
+-- What is erased is found by whose it is, whatever the row says of it.
+CREATE INDEX session_metadata_by_scope ON session_metadata (scope);
 
 CREATE TABLE runs (
     run INTEGER PRIMARY KEY,
@@ -78,6 +80,7 @@ CREATE TABLE run_labels (
     run INTEGER NOT NULL,
     PRIMARY KEY (key, value, started, run_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX run_labels_by_run ON run_labels (run);
 
 CREATE TABLE run_awaiting (
     kind TEXT NOT NULL,
@@ -86,6 +89,7 @@ CREATE TABLE run_awaiting (
     run INTEGER NOT NULL,
     PRIMARY KEY (kind, started, run_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX run_awaiting_by_run ON run_awaiting (run);
 
 -- Agent and session of a record are those of its run. The payload stands last: whoever filters need not read over it.
 CREATE TABLE records (
