@@ -16,7 +16,7 @@ from actum.host.erasure import purge_one_shot, purge_session
 from actum.host.forks import fork
 from actum.host.memories import AfterPurge, placed, required, view_of_session
 from actum.host.opened import Opened, Wiring
-from actum.host.streams import Wait, run_source, run_stream, session_source
+from actum.host.streams import Wait, run_source, run_stream, session_source, session_stream
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus
 from actum.memory.delivery import Delivered
 from actum.memory.entries import MemoryEntry, StoredEntry
@@ -34,7 +34,7 @@ from actum.runtime.output import RunOutput
 from actum.runtime.runtime import Ask, RunHandle, Runtime
 from actum.runtime.transcripts import build_messages_from_run_log
 from actum.storage.contract import OwnedStore
-from actum.stream.follow import Event, follow
+from actum.stream.follow import Event
 from actum.tools.spec import ToolContext
 
 
@@ -318,8 +318,8 @@ class Host:
                 source,
                 here.hub,
                 name,
-                start=lambda: self._start(ask, name, run_id),
                 end=lambda: here.runtime.engine.wait(name),
+                start=lambda: self._start(ask, name, run_id),
             )
         ) as events:
             async for event in events:
@@ -331,19 +331,22 @@ class Host:
         """The events of one run to its end, or of a session until it has ended; after the event of the id `after`.
 
         Whoever reconnects with the last id that it got misses no event and gets none twice; deltas are not repeated.
-        Raises InvalidCursor for an id of no event of this session or run, RunNotFound, SessionNotFound, SessionPurged.
+        Raises InvalidCursor for an id of no event of this session or run, RunNotFound, SessionNotFound, SessionPurged;
+        and, behind all events that are stored, what keeps the one run from its end, as `output` does.
         """
         here = self._here
         if (run_id is None) == (session_id is None):
             raise refuse("run_id", run_id, "is given exactly when session_id is not")
-        if session_id is not None:
-            source = session_source(here.store, self._wait, identifier("session_id", session_id))
+        if run_id is not None:
+            name = identifier("run_id", run_id)
+            source = run_source(here.store, here.runtime, self._wait, name)
+            stream = run_stream(source, here.hub, name, end=lambda: here.runtime.engine.wait(name), after=after)
         else:
-            source = run_source(here.store, here.runtime, self._wait, identifier("run_id", run_id))
-        with here.hub.watch(run_id=run_id, session_id=session_id) as watch:
-            async with aclosing(follow(source, watch, after)) as events:
-                async for event in events:
-                    yield event
+            name = identifier("session_id", session_id)
+            stream = session_stream(session_source(here.store, self._wait, name), here.hub, name, after)
+        async with aclosing(stream) as events:
+            async for event in events:
+                yield event
 
     async def runs(
         self,
@@ -357,7 +360,11 @@ class Host:
         return await self.store.list_runs(session_id, statuses=statuses, cursor=cursor, limit=limit)
 
     async def output(self, run_id: str) -> RunOutput:
-        """What a run came to; waits for its end."""
+        """What a run came to; waits for its end, whichever process drives it.
+
+        Raises RunNotReady for a run whose process is gone and whose agent is not one of this host's, and what stopped
+        its loop here.
+        """
         return await self.runtime.output(run_id)
 
     async def transcript(self, run_id: str) -> tuple[Message, ...]:

@@ -114,21 +114,35 @@ async def run_stream(
     source: Source,
     hub: Hub,
     run_id: str,
-    start: Callable[[], Awaitable[object]],
     end: Callable[[], Awaitable[object]],
+    *,
+    start: Callable[[], Awaitable[object]] | None = None,
+    after: str | None = None,
 ) -> AsyncGenerator[Event, None]:
-    """The events of a run that `start` starts, from its beginning; raises what `end`, waiting for its end, raises."""
+    """The events of a run behind `after`, to its last; of one that `start` starts, where given, from its beginning.
+
+    Raises what `end`, waiting for the run's end, raises: then no more events can come.
+    """
     # Watched before it starts, so that the first answer is streamed.
     with hub.watch(run_id=run_id) as watch:
-        await start()
+        if start is not None:
+            await start()
         ending = asyncio.ensure_future(end())
         ending.add_done_callback(lambda done: _tell(watch, done))
         try:
-            async with aclosing(follow(source, watch)) as events:
+            async with aclosing(follow(source, watch, after)) as events:
                 async for event in events:
                     yield event
         finally:
             ending.cancel()
+
+
+async def session_stream(source: Source, hub: Hub, session_id: str, after: str | None) -> AsyncGenerator[Event, None]:
+    """The events of a session behind `after`, until it has ended."""
+    with hub.watch(session_id=session_id) as watch:
+        async with aclosing(follow(source, watch, after)) as events:
+            async for event in events:
+                yield event
 
 
 def _tell(watch: Watch, ending: "asyncio.Future[object]") -> None:
