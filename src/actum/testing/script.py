@@ -33,7 +33,7 @@ class ScriptedModel:
     A step is a text, a tool use or several, an assistant message, a whole ModelResponse, an error to raise, a list of
     chunks (with an error where the stream shall break; without a StopChunk it is interrupted), or a function of the
     request, sync or async, that gives one of these. `requests` are the requests so far, `left` the steps not yet taken.
-    Both verbs take from the one script, and a streamed answer is the chunks of the whole one.
+    Both verbs take from the one script, which is read whole at first; a streamed answer is the chunks of the whole one.
     """
 
     def __init__(self, script: Iterable[ModelStep] = (), *, model: str = "scripted") -> None:
