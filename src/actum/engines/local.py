@@ -146,7 +146,7 @@ class LocalEngine:
         if run.status is not RunStatus.RUNNING:
             return
         way = await self._way(run, policy)
-        if way.policy is None:
+        if way.lacks_agent and way.policy is None:
             await self._refuse_undriven(run)
         if way.policy is None or not await self._free(run):
             raise RunNotReady(run_id=run_id)
@@ -198,19 +198,24 @@ class LocalEngine:
         return await store.owner_alive(run.owner)
 
     async def _refuse_undriven(self, run: Run) -> None:
-        """Raises RunNotReady when the run's owner is gone and its agent is not known here.
+        """Raises RunNotReady for a run whose agent is not known here when the process that owned it is gone.
 
         Nothing while a living process owns it, nor where no owner tells whether one does.
         """
-        store = self._attached()[0]
-        if not isinstance(store, OwnedStore) or run.run_id in self._runs or run.owner in (None, self._owner):
-            return
-        if await self._alive_elsewhere(run) or not (await self._way(run, "continue")).lacks_agent:
+        if run.owner in (None, self._owner) or run.run_id in self._runs or await self._alive_elsewhere(run):
             return
         # Read again: another process may have taken the run before its dead owner was asked for.
-        now = await store.load_run(run.run_id)
+        now = await self._attached()[0].load_run(run.run_id)
         if now.status is RunStatus.RUNNING and now.owner == run.owner:
             raise undriven(run)
+
+    async def _refuse_lost(self, run_id: str) -> None:
+        """Raises RunNotReady when waiting for the run is in vain here."""
+        run = await self._attached()[0].load_run(run_id)
+        if run.status is not RunStatus.RUNNING or run.owner is None or await self._alive_elsewhere(run):
+            return
+        if (await self._way(run, "continue")).lacks_agent:
+            await self._refuse_undriven(run)
 
     def _go_on(self, run_id: str, way: Way, *, presumed_dead: bool = True) -> Driven:
         async def taken_up(ctx: LocalContext) -> RunStatus:
@@ -307,8 +312,9 @@ class LocalEngine:
             pause = min(pause * 2, LONGEST_WAIT_S)
 
     async def _taken_up(self, run: Run) -> Driven | None:
-        """The loop of a run that nobody else drives; None when somebody else was quicker, or only another may."""
-        way = await self._way(run, "continue")
+        """The loop of a run that nobody else drives; None when somebody else was quicker, or may still be."""
+        # Whoever started it: a child is of its parent's engine.
+        way = await way_of(*self._attached(), None, run, "continue")
         if way.policy is None:
             await self._refuse_undriven(run)
             return None
@@ -341,9 +347,9 @@ class LocalEngine:
 
     async def _follow(self, run_id: str) -> Completion:
         """The end of a run that is driven elsewhere, or has ended. Raises RunNotReady when nobody drives it."""
-        store, pause = self._attached()[0], FIRST_WAIT_S
+        pause = FIRST_WAIT_S
         while (done := await repeated(self._wait, self.completion, run_id)) is None:
-            await repeated(self._wait, self._refuse_undriven, await repeated(self._wait, store.load_run, run_id))
+            await repeated(self._wait, self._refuse_lost, run_id)
             await self._wait(pause)
             pause = min(pause * 2, LONGEST_WAIT_S)
         return done

@@ -28,12 +28,12 @@ class Way:
     lacks_agent: bool = False
 
 
-async def way_of(store: Store, world: Runnable, engine: str, run: Run, policy: RecoveryPolicy) -> Way:
-    """How an engine of this name may bring the running run to its end under the policy.
+async def way_of(store: Store, world: Runnable, engine: str | None, run: Run, policy: RecoveryPolicy) -> Way:
+    """How an engine of this name, or without one the engine that asks, may bring the running run to its end.
 
-    Raises RunCorrupt for a run that no runtime started.
+    Raises RunCorrupt, where an engine is named, for a run that no runtime started.
     """
-    options = await _options(store, run)
+    options = await _options(store, run) if engine is not None else {}
     if options.get("engine") != engine:
         return Way(None)
     lacks_agent = not world.drives(run, options)
