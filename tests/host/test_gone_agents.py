@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.base.errors import RunNotReady, SessionBusy, SessionPurged
+from actum.base.errors import RunBusy, RunNotReady, RunPurged, SessionBusy, SessionPurged
 from actum.host.host import Host
 from actum.lifecycle.states import RunStatus
 from actum.stream.events import RunStreamEnd, ToolStart
@@ -95,13 +95,36 @@ async def test_a_session_of_a_gone_agent_is_ended_settled_and_erased(url: str) -
     await interrupted(url)
     async with Host.open(url) as host:
         await host.end_session("s")
-        with pytest.raises(SessionBusy):
+        with pytest.raises(SessionBusy) as refused:
             await host.purge_session("s")
+        assert refused.value.__notes__ == [
+            "Run 'r1' is running and its process is gone: `host.runtime.settle('s')` brings it to its end"
+        ]
         (out,) = await host.runtime.settle("s")
         assert (out.status, out.cancellation) == (RunStatus.CANCELED, "session_ended")
         await host.purge_session("s")
         with pytest.raises(SessionPurged):
             await host.session("s")
+
+
+async def test_a_one_shot_run_of_a_gone_agent_is_completed_and_erased(url: str) -> None:
+    errand = Errand()
+    async with Host.open(url, agents=[errand.agent]) as host:
+        asking = asyncio.ensure_future(host.run("runner", "go", run_id="r1"))
+        await errand.begun.wait()
+        with pytest.raises(RunBusy) as refused:
+            await host.purge_one_shot("r1")
+        assert refused.value.__notes__ == ["Run 'r1' is running: wait for its end, or cancel it first"]
+        asking.cancel()
+    async with Host.open(url) as host:
+        await host.cancel_run("r1", "user_stop")
+        with pytest.raises(RunBusy) as refused:
+            await host.purge_one_shot("r1")
+        assert "host.runtime.ensure_run_completion('r1')" in refused.value.__notes__[0]
+        assert (await host.runtime.ensure_run_completion("r1")).cancellation == "user_stop"
+        await host.purge_one_shot("r1")
+        with pytest.raises(RunPurged):
+            await host.output("r1")
 
 
 async def test_a_stored_cancellation_is_carried_out_by_the_next_host_that_opens(url: str) -> None:

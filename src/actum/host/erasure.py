@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import get_args
 
 from actum.base.checks import refuse
-from actum.base.errors import RunPurged, SessionPurged
+from actum.base.errors import NotFound, RunBusy, RunPurged, SessionBusy, SessionPurged
 from actum.host.memories import AfterPurge
 from actum.host.opened import Opened
 from actum.lifecycle.sessions import may_purge, may_purge_tree
@@ -24,23 +24,45 @@ async def purge_session(here: Opened, session_id: str, mode: AfterPurge) -> None
 
     Whoever watches the session hears SessionPurged.
     """
-    if not _erases(mode):
-        await _bring_up(here, session_id=session_id)
-    elif here.memory is not None:
-        await _forget_session(here.store, here.memory, session_id)
-    await here.store.purge_session(session_id)
+    erases = _erases(mode)
+    try:
+        if not erases:
+            await _bring_up(here, session_id=session_id)
+        elif here.memory is not None:
+            await _forget_session(here.store, here.memory, session_id)
+        await here.store.purge_session(session_id)
+    except SessionBusy as error:
+        error.add_note(await _what_to_do(here.store, error.run_id))
+        raise
     here.runtime.forget_histories()
     here.hub.wake_session(session_id)
 
 
 async def purge_one_shot(here: Opened, run_id: str, mode: AfterPurge) -> None:
     """Erases the one-shot tree of this root. Raises RunBusy while a run of it is running; again is a success."""
-    if not _erases(mode):
-        await _bring_up(here, root_run_id=run_id)
-    elif here.memory is not None:
-        await _forget_one_shot(here.store, here.memory, run_id)
-    await here.store.purge_one_shot(run_id)
+    erases = _erases(mode)
+    try:
+        if not erases:
+            await _bring_up(here, root_run_id=run_id)
+        elif here.memory is not None:
+            await _forget_one_shot(here.store, here.memory, run_id)
+        await here.store.purge_one_shot(run_id)
+    except RunBusy as error:
+        error.add_note(await _what_to_do(here.store, error.run_id))
+        raise
     here.runtime.forget_histories()
+
+
+async def _what_to_do(store: OwnedStore, run_id: str) -> str:
+    """What brings a running run to its end, as it stands: the error's own text knows of no process."""
+    try:
+        run = await store.load_run(run_id)
+    except (NotFound, RunPurged):
+        return f"Run {run_id!r} was erased in this very moment, by another hand; purge once more"
+    if run.owner is not None and not await store.owner_alive(run.owner):
+        ends = f"settle({run.session_id!r})" if run.session_id is not None else f"ensure_run_completion({run_id!r})"
+        return f"Run {run_id!r} is running and its process is gone: `host.runtime.{ends}` brings it to its end"
+    return f"Run {run_id!r} is running: wait for its end, or cancel it first"
 
 
 def _erases(mode: AfterPurge) -> bool:
