@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from actum.base.errors import SessionPurged
+from actum.host.host import Host
 from actum.lifecycle.states import RunStatus
 from actum.storage.opening import open_store
 from tests.support.programs import end_of, line_of
 from tests.support.run_process import killed, process, ran, taken
 from tests.support.runlogs import RunLog, proven
-from tests.support.scenario import RUN
+from tests.support.scenario import RUN, SESSION
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
@@ -84,3 +86,24 @@ async def test_of_two_processes_that_recover_at_once_one_takes_the_run(tmp_path:
     log = await _log(tmp_path)
     assert log.run.status is RunStatus.COMPLETED
     _once_each(tmp_path)
+
+
+async def test_a_killed_process_whose_agent_is_gone_leaves_a_run_that_is_given_up_and_erased(tmp_path: Path) -> None:
+    victim = process(tmp_path, "hang")
+    assert line_of(victim) == "tool"
+    url = f"sqlite:///{tmp_path}/actum.db"
+    async with Host.open(url) as host:
+        # While it lives, nobody gives its run up.
+        assert await host.runtime.recover("fail") == ()
+        killed(victim)
+        (out,) = await host.runtime.settle(SESSION, recovery="fail")
+        assert out.failure is not None
+        assert out.failure.kind == "recovery"
+    log = await _log(tmp_path)
+    assert log.results["b"].content["error"] == "outcome_unknown"
+    assert sorted(ran(tmp_path)) == ["a", "b"]
+    async with Host.open(url) as host:
+        await host.end_session(SESSION)
+        await host.purge_session(SESSION)
+        with pytest.raises(SessionPurged):
+            await host.session(SESSION)
