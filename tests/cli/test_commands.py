@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from actum import __version__
+from actum.base.errors import RunPurged, SessionPurged
 from actum.cli.main import app
 from actum.memory.entries import MemoryEntry, MemoryScope
 from actum.memory.events import EventType, MemoryEvent
@@ -57,6 +58,28 @@ async def remember(url: str) -> None:
     async with open_memory(url) as memory:
         await memory.entries.store(MemoryEntry.for_session("quiet", key="k", value=1))
         await memory.events.append_events(None, "agent", "lone", [note])
+
+
+async def start_lone(url: str) -> None:
+    async with open_store(url) as store:
+        await store.start_one_shot_run(samples.one_shot("going"))
+
+
+async def finish(url: str, *run_ids: str) -> None:
+    async with open_store(url) as store:
+        for run_id in run_ids:
+            await store.record_run_terminal(samples.completed(await store.load_run(run_id)))
+
+
+async def reuse(url: str) -> None:
+    """An id of a purged session's run is free; the session's own is not, nor that of a purged run without a session."""
+    async with open_store(url) as store:
+        await store.create_session("new", samples.T0)
+        assert (await store.start_root_run(samples.root("side", "new"))).run.session_id == "new"
+        with pytest.raises(SessionPurged):
+            await store.create_session("talk", samples.T0)
+        with pytest.raises(RunPurged):
+            await store.start_one_shot_run(samples.one_shot("lone"))
 
 
 async def remembered(url: str) -> int:
@@ -214,11 +237,49 @@ class TestChanging:
         assert actum("purge", "talk", "--yes", "--store", filled).exit_code == 4
 
     def test_purge_asks_first(self, filled: str) -> None:
-        for answer in ("n\n", ""):
+        for answer in ("n\n", "", "\n", "what\n"):
             refused = actum("purge", "quiet", "--store", filled, answer=answer)
             assert refused.exit_code == 4
-            assert "nothing was purged" in refused.stderr
-        assert actum("purge", "quiet", "--store", filled, answer="y\n").exit_code == 0
+            assert refused.stderr.splitlines() == [
+                "Erase session quiet with 0 runs and 0 records for ever? [y/N] ",
+                "nothing was purged",
+            ]
+        agreed = actum("purge", "quiet", "--store", filled, answer="y\n")
+        assert agreed.exit_code == 0
+        assert agreed.stdout == "session quiet is erased; its id is never used again\n"
+
+    def test_purge_tells_how_much_would_go(self, filled: str) -> None:
+        told = actum("purge", "--one-shot", "lone", "--store", filled, answer="n\n").stderr
+        assert told.startswith("Erase the tree of run lone with 1 run and 2 records for ever?")
+
+    @pytest.mark.parametrize(
+        "arguments, code",
+        [(["nowhere"], 3), (["--one-shot", "nowhere"], 3), (["talk"], 4), (["--one-shot", "side"], 2)],
+    )
+    def test_nobody_is_asked_about_what_cannot_be_erased(self, filled: str, arguments: list[str], code: int) -> None:
+        refused = actum("purge", *arguments, "--store", filled, answer="y\n")
+        assert refused.exit_code == code
+        assert "Erase" not in refused.stderr
+
+    def test_nobody_is_asked_about_runs_that_still_run(self, filled: str) -> None:
+        asyncio.run(start_lone(filled))
+        assert actum("end", "talk", "--store", filled).exit_code == 0
+        for arguments in (["talk"], ["--one-shot", "going"]):
+            refused = actum("purge", *arguments, "--store", filled, answer="y\n")
+            assert refused.exit_code == 4
+            assert "Erase" not in refused.stderr
+
+    def test_nobody_is_asked_again_about_what_is_gone(self, filled: str) -> None:
+        for arguments in (["quiet"], ["--one-shot", "lone"]):
+            for answer in ("y\n", "n\n"):
+                assert actum("purge", *arguments, "--store", filled, answer=answer).exit_code == 0
+
+    def test_which_ids_are_never_used_again(self, filled: str) -> None:
+        assert actum("end", "talk", "--store", filled).exit_code == 0
+        asyncio.run(finish(filled, "side", LONG))
+        for arguments in (["talk"], ["--one-shot", "lone"]):
+            assert actum("purge", *arguments, "--yes", "--store", filled).exit_code == 0
+        asyncio.run(reuse(filled))
 
     def test_a_tree_without_a_session_is_purged_by_its_root(self, filled: str) -> None:
         assert actum("purge", "--one-shot", "lone", "--yes", "--store", filled).exit_code == 0

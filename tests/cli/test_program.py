@@ -2,13 +2,14 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from actum.cli.exits import ABANDONED
+from actum.cli.exits import ABANDONED, INTERRUPTED
 from tests.cli.test_commands import LONG, filled, url
 
 __all__ = ["filled", "url"]
@@ -77,6 +78,16 @@ def test_what_was_asked_is_done_though_nobody_reads_the_answer(filled: str) -> N
         [*PROGRAM, "sessions", "--status", "ended", "--store", filled], capture_output=True, text=True, check=True
     )
     assert told.stdout.endswith("2 sessions\n")
+
+
+def test_who_is_asked_may_interrupt(filled: str) -> None:
+    words = [*PROGRAM, "purge", "quiet", "--store", filled]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stderr is not None
+        asked = running.stderr.read(len(b"Erase "))
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == INTERRUPTED
+        assert asked + running.stderr.read() == b"Erase session quiet with 0 runs and 0 records for ever? [y/N] \n"
 
 
 def test_a_terminal_gets_a_table_that_fits_it_and_hides_no_id(filled: str) -> None:

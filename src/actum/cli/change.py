@@ -1,68 +1,89 @@
-"""`actum cancel`, `end` and `purge`: what changes a store."""
+"""`actum cancel` and `actum end`: what stops work.
 
-import typer
-from rich.text import Text
+A run whose process lives hears from the store that it shall stop, and ends itself. One whose process is gone has nobody
+to hear of it, so the command itself brings it to its end.
+"""
 
+from typing import Final
+
+from actum.base.clock import SystemClock
+from actum.base.errors import RecordNotFound, RunCorrupt, RunNotReady
 from actum.cli.documents import document, say
-from actum.cli.exits import REFUSED
-from actum.cli.show import one_of
-from actum.cli.store import memory_beside, opened
-from actum.cli.text import console, plain
-from actum.host.host import Host
-from actum.lifecycle.states import RunStatus
+from actum.cli.lists import every
+from actum.cli.store import opened
+from actum.cli.text import tell
+from actum.lifecycle.states import Run, RunStatus
+from actum.loop import keys
 from actum.runtime.runtime import Runtime
+from actum.storage.contract import OwnedStore
+
+_DRIVEN: Final = "its process ends it"
+_BY_HAND: Final = "no runtime started it, so it ends when the program that did ends it"
 
 
 async def cancel_run(url: str | None, run_id: str, reason: str, by: str | None, *, as_json: bool) -> None:
-    """Stores the reason; whoever drives the run hears of it from the store."""
+    """Stores the reason, and ends the run where its process is gone."""
     async with opened(url) as store, Runtime(store) as runtime:
+        before = await store.load_run(run_id)
         await runtime.cancel_run(run_id, reason, by=by)
+        left = await _ended(store, runtime, before)
         run = await store.load_run(run_id)
     if as_json:
         say(document(run))
-    elif run.status is RunStatus.RUNNING:
-        _say(f"run {run_id}: cancellation stored ({reason}); its process ends it")
+    elif left is not None:
+        tell(f"run {run_id}: cancellation stored ({reason}); {left}")
+    elif before.status is RunStatus.RUNNING:
+        tell(f"run {run_id} is {run.status} ({reason})")
     else:
-        _say(f"run {run_id} is {run.status}; its cancellation was stored before ({reason})")
+        tell(f"run {run_id} is {run.status}; its cancellation was stored before ({reason})")
 
 
 async def end_session(url: str | None, session_id: str, *, as_json: bool) -> None:
-    """Ends a session."""
-    async with opened(url) as store, Host.open(store) as host:
-        session = await host.end_session(session_id)
+    """Ends a session, and those of its runs whose process is gone. Raises RunCorrupt, at last, for one that cannot."""
+    async with opened(url) as store, Runtime(store) as runtime:
+        session = await store.end_session(session_id, SystemClock().now())
+        lines: list[str] = []
+        corrupt: RunCorrupt | None = None
+        for before in await _running(store, session_id):
+            try:
+                left = await _ended(store, runtime, before)
+            except RunCorrupt as error:
+                corrupt = corrupt or error
+                left = "its records allow no valid end"
+            run = await store.load_run(before.run_id)
+            lines.append(f"run {run.run_id} " + (f"is {run.status}" if left is None else f"still runs; {left}"))
     if as_json:
         say(document(session))
     else:
-        _say(f"session {session_id} has ended")
+        for line in (f"session {session_id} has ended", *lines):
+            tell(line)
+    if corrupt is not None:
+        raise corrupt
 
 
-async def purge_data(
-    url: str | None, session_id: str | None, one_shot: str | None, *, yes: bool, as_json: bool
-) -> int | None:
-    """Erases a session, or a tree of runs without one, after asking. The exit code when nobody confirmed it."""
-    one_of("SESSION_ID or --one-shot", session_id, one_shot)
-    what = f"session {session_id}" if session_id is not None else f"the tree of run {one_shot}"
-    async with opened(url) as store, memory_beside(url) as memory, Host.open(store, memory=memory) as host:
-        if not yes and not _confirmed(what):
-            typer.echo("nothing was purged", err=True)
-            return REFUSED
-        if session_id is not None:
-            await host.purge_session(session_id)
-        else:
-            await host.purge_one_shot(one_shot or "")
-    if as_json:
-        say({"purged": {"session_id": session_id, "run_id": one_shot}})
-    else:
-        _say(f"{what} is erased; its id is never used again")
+async def _ended(store: OwnedStore, runtime: Runtime, before: Run) -> str | None:
+    """Brings a run that shall stop to its end where its process is gone; why it still runs, if it does.
+
+    Raises RunCorrupt when its records allow no valid end.
+    """
+    run = await store.load_run(before.run_id)
+    if run.status is not RunStatus.RUNNING:
+        return None
+    if run.owner is not None and await store.owner_alive(run.owner):
+        return _DRIVEN
+    try:
+        await store.load_run_record(run.run_id, keys.REQUESTED)
+        await runtime.ensure_run_completion(run.run_id)
+    except RecordNotFound:
+        return _BY_HAND
+    except RunNotReady:
+        # Another process took it a moment ago; or its loop runs in an engine that is not of this kind.
+        return _DRIVEN
     return None
 
 
-def _confirmed(what: str) -> bool:
-    try:
-        return typer.confirm(f"Erase {plain(what)} for ever?", err=True)
-    except typer.Abort:
-        return False
-
-
-def _say(text: str) -> None:
-    console().print(Text(plain(text)), soft_wrap=True)
+async def _running(store: OwnedStore, session_id: str) -> list[Run]:
+    """The session's running runs, parents before their children: a parent's end brings that of its children."""
+    only = [RunStatus.RUNNING]
+    found = [run async for run in every(lambda at, n: store.list_runs(session_id, statuses=only, cursor=at, limit=n))]
+    return sorted(found, key=lambda run: run.parent_run_id is not None)

@@ -9,7 +9,7 @@ from rich.text import Text
 from actum.base.limits import PAGE_ITEMS
 from actum.cli.documents import document, say
 from actum.cli.store import opened
-from actum.cli.text import Rows, cell, console, instant
+from actum.cli.text import Rows, cell, console, instant, many
 from actum.cli.waiting import awaited, in_short
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus
 from actum.records.record import Page
@@ -126,5 +126,5 @@ def status_cell(status: str) -> Text:
 def _print(out: Console, shown: Rows, count: int, noun: str, *, more: bool) -> None:
     if count:
         shown.print()
-    tail = f"{count} {noun}{'' if count == 1 else 's'}"
+    tail = many(count, noun)
     out.print(Text(f"{tail}; there are more, see --limit" if more else tail, style="dim"))

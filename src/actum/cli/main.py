@@ -190,7 +190,8 @@ def cancel(
 ) -> None:
     """Ask for a run's cancellation.
 
-    The reason is stored first; the process that drives the run hears of it from the store.
+    The reason is stored first. The process that drives the run hears of it from the store; where that is gone, the
+    run ends here and now.
     """
     from actum.cli.change import cancel_run
 
@@ -201,7 +202,7 @@ def cancel(
 def end(session_id: SessionArgument, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """End a session.
 
-    It takes no new work, and what runs in it comes to its end.
+    It takes no new work. What runs in it is ended by its process; where that is gone, here and now.
     """
     from actum.cli.change import end_session
 
@@ -219,9 +220,10 @@ def purge(
 ) -> None:
     """Erase an ended session for ever.
 
-    Or the tree of a run without a session. Digests of the ids stay, so that they are never used again.
+    Or the tree of a run without a session. A digest of the session's id stays, or of each id of the tree, so that
+    these are never used again; ids of a session's runs are free.
     """
-    from actum.cli.change import purge_data
+    from actum.cli.purge import purge_data
 
     run(lambda: purge_data(store, session_id, one_shot, yes=yes, as_json=as_json), as_json=as_json)
 

@@ -3,6 +3,7 @@
 Every command goes through here, the help too, so that no command needs to know of it.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ class Program(TyperGroup):
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:  # noqa: ANN401 - as typer has it
         """Does what the words say and ends the process with its exit code."""
+        # What the library logs is for programs that run agents; a command says by itself what there is to say.
+        logging.getLogger("actum").addHandler(logging.NullHandler())
         words = sys.argv[1:] if args is None else list(args)
         try:
             code = self._done(words, args, *rest, **{**options, "standalone_mode": False})

@@ -86,6 +86,16 @@ def show(out: Console, text: Text, indent: int = 0) -> None:
         out.print(shown, soft_wrap=True)
 
 
+def tell(text: str) -> None:
+    """Says on standard output what a command did, in a line of its own."""
+    console().print(Text(plain(text)), soft_wrap=True)
+
+
+def many(count: int, noun: str) -> str:
+    """So many of these: `1 run`, `1,200 runs`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def _harmless(each: str) -> bool:
     return each in "\n\t" or not (unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") or each in _TURNING)
 

@@ -10,7 +10,7 @@ from actum.base.value import Json
 from actum.cli.documents import say
 from actum.cli.exits import FOUND
 from actum.cli.store import opened
-from actum.cli.text import cell, console
+from actum.cli.text import cell, console, many
 from actum.host import verify as host
 from actum.storage.contract import OwnedStore
 
@@ -36,11 +36,11 @@ def print_report(out: Console, report: host.Report) -> None:
                 out.print(cell(f"  {name.removesuffix('_id').replace('_', ' ')} ", "dim") + cell(value), soft_wrap=True)
     if report.found > len(report.damages):
         out.print(Text(f"… and {report.found - len(report.damages)} more", style="red"))
-    looked = f"{_many(report.sessions, 'session')}, {_many(report.runs, 'run')}, {_many(report.records, 'record')}"
+    looked = f"{many(report.sessions, 'session')}, {many(report.runs, 'run')}, {many(report.records, 'record')}"
     if report.ok:
         out.print(Text(f"sound: {looked}", style="green"))
     else:
-        out.print(Text(f"{_many(report.found, 'problem')} in {looked}", style="bold red"))
+        out.print(Text(f"{many(report.found, 'problem')} in {looked}", style="bold red"))
 
 
 async def _watched(store: OwnedStore) -> host.Report:
@@ -70,7 +70,3 @@ def _document(report: host.Report) -> Json:
         "found": report.found,
         "damages": [{name: value and str(value) for name, value in asdict(each).items()} for each in report.damages],
     }
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
