@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from actum.base.errors import NotFound, RunNotReady
+from actum.base.errors import InvalidValue, NotFound, RunNotReady
 from actum.engines.contract import RecoveryPolicy
 from actum.engines.local import LocalEngine
 from actum.lifecycle.states import RunStatus
@@ -313,3 +313,39 @@ async def test_a_run_that_another_takes_up_in_this_very_moment_is_waited_for() -
         async with without_agents(Slow(backend)) as runtime:
             assert (await runtime.output(RUN)).text == "done"
     assert (await log_of(store, RUN)).run.status is RunStatus.COMPLETED
+
+
+async def test_what_waits_for_a_person_is_withdrawn_without_its_agent(store: OwnedStore) -> None:
+    cast = Cast(uses("quick", "careful"), "never").returns("quick", 1).returns("careful", confirm=True)
+    async with playing(store, cast) as worker:
+        await worker.play()
+    async with without_agents(store) as runtime:
+        (item,) = await runtime.pending(SESSION)
+        prepared = await runtime.prepare_continuation(RUN, {item.item_id: False}, by="ada")
+        with pytest.raises(InvalidValue):
+            await runtime.start_prepared(prepared)
+        out = await runtime.withdraw(RUN, "changed my mind")
+        assert (out.status, out.cancellation) == (RunStatus.CANCELED, "changed my mind")
+        assert await runtime.withdraw(RUN, "changed my mind") == out
+    await lawful(store)
+    assert cast.ran == {"quick": 1}
+
+
+@before_and_after
+async def test_a_withdrawal_whose_process_dies_is_carried_out_without_the_agent(*, after: bool) -> None:
+    call, died = 0, True
+    while died:
+        call += 1
+        store = await begun(backend := MemoryBackend())
+        cast = Cast(uses("careful"), "never").returns("careful", confirm=True)
+        async with playing(store, cast) as worker:
+            await worker.play()
+        mortal = MortalBackend(backend, dies_at=call, after=after)
+        async with without_agents(LocalStore(mortal)) as runtime:
+            died = await until_dead(mortal, runtime.withdraw(RUN, "changed my mind"))
+        async with without_agents(store) as runtime:
+            await recovered(runtime)
+            out = await runtime.withdraw(RUN, "changed my mind")
+        assert (out.status, out.cancellation) == (RunStatus.CANCELED, "changed my mind")
+        await lawful(store)
+    assert call > 8

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from actum.base.checks import refuse
 from actum.base.errors import ContinuationRefused
 from actum.base.value import Json, dump, dump_json, load, load_json
 from actum.lifecycle.states import Run
@@ -64,7 +65,8 @@ class Openings:
     ) -> RunRequest:
         """The request of the run that continues `before` with these answers, or withdraws it.
 
-        The answers are known to fit. Raises ContinuationRefused when `before` is not suspended.
+        The answers are known to fit. Raises ContinuationRefused when `before` is not suspended, InvalidValue when its
+        agent is not registered here, unless it is withdrawn.
         """
         if before.end_record_id is None:
             raise ContinuationRefused(run_id=before.run_id, rule="the predecessor is suspended")
@@ -76,13 +78,14 @@ class Openings:
             if item.item_id in by_id:
                 (own if item.through is None else below).append((item, by_id[item.item_id]))
         opening, messages = await self._opening(before, run_id, own)
+        requested = await self._requested(before)
         answered = tuple(
             InputAnswered(item_id=given.item_id, answer_digest=given.digest, by=given.by) for _, given in [*own, *below]
         )
         return RunRequest(
             run_id=run_id,
             agent_id=before.agent_id,
-            agent_version=self.agents[before.agent_id].version,
+            agent_version=self._version(before, requested, withdrawn),
             session_id=before.session_id,
             turn_id=turn_id,
             parent=parent,
@@ -93,7 +96,7 @@ class Openings:
             messages=messages,
             requested_at=requested_at,
             request_digest=request_digest,
-            options=await self._options(before, checkpoint, [given for _, given in below], withdrawn),
+            options=_options(requested, checkpoint, [given for _, given in below], withdrawn),
         )
 
     async def superseding(self, head: Run, run_id: str, *, closes: bool) -> Opening:
@@ -140,19 +143,32 @@ class Openings:
         spec = self.agents[before.agent_id].tools.find(getattr(scheduled, "tool_name", ""))
         return spec if isinstance(spec, ToolSpec) else None
 
-    async def _options(
-        self, before: Run, checkpoint: Checkpoint, below: list[GivenAnswer], withdrawn: str | None
-    ) -> dict[str, Json]:
-        """The options go on from run to run: what bounds the run, which engine runs it."""
+    async def _requested(self, before: Run) -> RunRequested | None:
         requested = payload_of(await self.store.load_run_record(before.run_id, keys.REQUESTED))
-        old = requested.options if isinstance(requested, RunRequested) else {}
-        kept = {name: value for name, value in old.items() if name not in (ANSWERS, WITHDRAWN, TERMS)}
-        options = {**kept, **terms_option(checkpoint.terms)}
-        if below:
-            options[ANSWERS] = [load_json(dump(given)) for given in below]
-        if withdrawn is not None:
-            options[WITHDRAWN] = withdrawn
-        return options
+        return requested if isinstance(requested, RunRequested) else None
+
+    def _version(self, before: Run, requested: RunRequested | None, withdrawn: str | None) -> str:
+        """The agent as it is now. To withdraw takes no agent: where that is gone, it is the one that was asked."""
+        agent = self.agents.get(before.agent_id)
+        if agent is not None:
+            return agent.version
+        if withdrawn is None or requested is None:
+            raise refuse("agent_id", before.agent_id, "names a registered agent, for the run goes on")
+        return requested.agent_version
+
+
+def _options(
+    requested: RunRequested | None, checkpoint: Checkpoint, below: list[GivenAnswer], withdrawn: str | None
+) -> dict[str, Json]:
+    """The options go on from run to run: what bounds the run, which engine runs it."""
+    old = requested.options if requested is not None else {}
+    kept = {name: value for name, value in old.items() if name not in (ANSWERS, WITHDRAWN, TERMS)}
+    options = {**kept, **terms_option(checkpoint.terms)}
+    if below:
+        options[ANSWERS] = [load_json(dump(given)) for given in below]
+    if withdrawn is not None:
+        options[WITHDRAWN] = withdrawn
+    return options
 
 
 def answers_below(options: Mapping[str, Json]) -> tuple[GivenAnswer, ...]:

@@ -267,7 +267,7 @@ class Runtime:
     async def withdraw(self, run_id: str, reason: str = "withdrawn") -> RunOutput:
         """Gives up what the run's chain waits for: its calls are closed, and it ends canceled for this reason.
 
-        Raises ContinuationRefused when it waits for nothing, SessionEnded.
+        This takes no agent. Raises ContinuationRefused when it waits for nothing, SessionEnded.
         """
         self._open = False
         return await self.output(await self._inputs.withdraw(run_id, _own_reason(reason)))
