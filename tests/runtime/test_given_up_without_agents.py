@@ -243,7 +243,7 @@ async def test_a_run_that_lives_is_given_up_by_nobody(store: OwnedStore) -> None
         for policy in ("continue", "fail"):
             with pytest.raises(RunNotReady) as refused:
                 await runtime.ensure_run_completion(RUN, recovery=policy)
-            assert not hasattr(refused.value, "__notes__")
+            assert refused.value.reason is None
         worker.waits.look()
         assert (await worker.runtime.output(RUN)).cancellation == "user_stop"
     await proven(store, RUN)
@@ -257,7 +257,7 @@ async def test_going_on_takes_the_agent_and_says_so(store: OwnedStore) -> None:
         for asked in (runtime.ensure_run_completion(RUN), runtime.settle(SESSION), runtime.output(RUN)):
             with pytest.raises(RunNotReady) as refused:
                 await asked
-            assert "its agent 'helper' is not registered here" in "".join(refused.value.__notes__)
+            assert "its agent 'helper' is not registered here" in str(refused.value)
     assert (await store.load_run(RUN)).status is RunStatus.RUNNING
 
 

@@ -144,7 +144,7 @@ class SessionActive(ContractError):
 
 
 class SessionBusy(ContractError):
-    """The session's conversation is held by a run; wait for it, cancel it, or supersede it when it is suspended."""
+    """A run holds the conversation; wait for a running one or cancel it, answer a suspended one or supersede it."""
 
     session_id: str
     run_id: str
@@ -402,6 +402,7 @@ class RunNotReady(ActumError):
     """The run has not come to its end; wait for it, or recover it where its process is gone."""
 
     run_id: str
+    reason: str | None = None
 
 
 class RunCorrupt(ActumError):

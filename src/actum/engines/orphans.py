@@ -56,9 +56,7 @@ async def stored_stop(store: Store, run: Run) -> Stop | None:
 
 def undriven(run: Run) -> RunNotReady:
     """The error for a run that nobody drives and that cannot go on here."""
-    error = RunNotReady(run_id=run.run_id)
-    error.add_note(f"Run {run.run_id!r}: {lacking(run)}")
-    return error
+    return RunNotReady(run_id=run.run_id, reason=lacking(run))
 
 
 def lacking(run: Run) -> str:
