@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.cli.exits import ABANDONED, INTERRUPTED
+from actum.cli.exits import ABANDONED, INTERRUPTED, UNWRITTEN
 from tests.cli.test_commands import LONG, filled, url
 
 __all__ = ["filled", "url"]
@@ -70,6 +70,28 @@ def test_a_check_that_nobody_reads_ends_quietly(tmp_path: Path) -> None:
     talk.write_text('[{"role":"user","parts":[{"type":"text","text":"hi"}]}]', encoding="utf-8")
     done = abandoned("check", str(talk), "--provider", "openai")
     assert (done.returncode, done.stderr) == (ABANDONED, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["sessions", "sessions --json", "transcript turn-1", "verify", "end talk"])
+def test_an_output_that_cannot_be_written_is_told(filled: str, words: str, unbuffered: str) -> None:
+    command = [*PROGRAM, *words.split(), "--store", filled]
+    own = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, check=False, timeout=60, stdout=full, stderr=subprocess.PIPE, env=own)
+    assert done.returncode == UNWRITTEN
+    assert b"the output could not be written: No space left on device" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("words, code", [("sessions", 0), ("sessions --json", 0), ("purge quiet", 4), ("odd", 2)])
+def test_streams_that_were_closed_are_no_error(filled: str, words: str, code: int) -> None:
+    shell = 'exec "$@" <&- >&- 2>&-'
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", *PROGRAM, *words.split(), "--store", filled], check=False, timeout=60
+    )
+    assert done.returncode == code
 
 
 def test_what_was_asked_is_done_though_nobody_reads_the_answer(filled: str) -> None:

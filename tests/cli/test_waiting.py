@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from typing import Any
 
 from actum.host.host import Host
@@ -120,3 +121,14 @@ def test_a_run_that_waits_for_nothing_says_nothing(url: str) -> None:
     assert "waits" not in actum("transcript", "r1", "--store", url).stdout
     assert json.loads(actum("transcript", "r1", "--json", "--store", url).stdout)["pending"] == []
     assert actum("runs", "s1", "--store", url).stdout.splitlines()[1].split()[-1] == "-"
+
+
+def test_a_run_whose_records_are_damaged_hides_no_other(url: str) -> None:
+    played(url, PlanResult.awaiting(AwaitInput.clarification("Which colour?")))
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+    connection.execute("UPDATE records SET payload = X'7B' WHERE event_key LIKE 'input:asked:%'")
+    connection.close()
+    listed = actum("runs", "s1", "--store", url)
+    assert listed.exit_code == 0
+    assert listed.stdout.splitlines()[1].endswith("something that cannot be read")
+    assert actum("transcript", "r1", "--store", url).exit_code == 1

@@ -15,6 +15,7 @@ USAGE: Final = 2
 NOT_FOUND: Final = 3
 REFUSED: Final = 4
 UNAVAILABLE: Final = 5
+UNWRITTEN: Final = 6
 INTERRUPTED: Final = 130
 ABANDONED: Final = 141
 
@@ -26,6 +27,7 @@ EXITS: Final = {
     NOT_FOUND: "no such session, run or record, or it was purged",
     REFUSED: "the rules of the store or of a provider refuse it, or nobody confirmed it",
     UNAVAILABLE: "the store cannot be opened or read",
+    UNWRITTEN: "the output could not be written",
     INTERRUPTED: "interrupted",
     ABANDONED: "whoever read the output went away before its end",
 }

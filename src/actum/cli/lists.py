@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 from rich.console import Console
 from rich.text import Text
 
+from actum.base.errors import ContractError, DurableDataError
 from actum.base.limits import PAGE_ITEMS
 from actum.cli.documents import document, say
 from actum.cli.store import opened
@@ -13,6 +14,7 @@ from actum.cli.text import Rows, cell, console, instant, many
 from actum.cli.waiting import awaited, in_short
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus
 from actum.records.record import Page
+from actum.storage.contract import OwnedStore
 
 T = TypeVar("T")
 
@@ -77,7 +79,7 @@ async def show_runs(
             )
 
         found, more = await first(read, limit)
-        waiting = {} if as_json else {each.run_id: in_short(await awaited(store, each)) for each in found}
+        waiting = {} if as_json else {each.run_id: await _waits_for(store, each) for each in found}
     if as_json:
         say({"runs": [document(each) for each in found], "more": more})
         return
@@ -121,6 +123,14 @@ async def every(read: Callable[[str | None, int], Awaitable[Page[T]]]) -> AsyncI
 def status_cell(status: str) -> Text:
     """A status in its colour."""
     return cell(status, STYLES.get(status, ""))
+
+
+async def _waits_for(store: OwnedStore, run: Run) -> str | None:
+    try:
+        return in_short(await awaited(store, run))
+    except (ContractError, DurableDataError):
+        # One run whose records are damaged hides no other; what is wrong with it, `verify` says.
+        return "something that cannot be read"
 
 
 def _print(out: Console, shown: Rows, count: int, noun: str, *, more: bool) -> None:

@@ -13,7 +13,7 @@ from typing import IO, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from actum.cli.exits import ABANDONED, REFUSED, USAGE, say_error
+from actum.cli.exits import ABANDONED, REFUSED, UNWRITTEN, USAGE, say_error
 
 # Typer gives its class of all wrong words no public name; that of wrong values is made of it.
 _WrongUsage: Final[type[Any]] = typer.BadParameter.__bases__[0]
@@ -32,8 +32,14 @@ class Program(TyperGroup):
         except (BrokenPipeError, SystemExit):
             # Typer's own answer to a broken pipe is the exit code 1, which says that problems were found.
             code = ABANDONED
-            for stream in (sys.stdout, sys.stderr):
-                _let_go(stream)
+            _let_go()
+        except OSError as error:
+            if error.filename is not None:
+                raise  # of a file of ours; the output has no name
+            _let_go()
+            says = f"the output could not be written: {error.strerror}"
+            say_error("output_error", says, as_json=_as_json(words))
+            code = UNWRITTEN
         sys.exit(code)
 
     def _done(self, words: Sequence[str], *given: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
@@ -55,12 +61,16 @@ def _as_json(words: Sequence[str]) -> bool:
     return "--json" in options
 
 
-def _let_go(stream: IO[str]) -> None:
-    """What nobody reads goes nowhere: else the interpreter would complain about it at its end."""
-    try:
-        stream.flush()
-    except BrokenPipeError:
-        with suppress(OSError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
+def _let_go() -> None:
+    """What cannot be written goes nowhere: else the interpreter would complain about it at its end."""
+    given: tuple[IO[str] | None, ...] = (sys.stdout, sys.stderr)
+    for stream in given:
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream.fileno())
+                os.close(nowhere)

@@ -3,7 +3,7 @@
 import signal
 import sys
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import IO, Final
 
 import typer
 
@@ -80,11 +80,12 @@ def _confirmed(what: str) -> bool:
     # An event loop takes an interrupt for its own, and nobody would hear of it before the line is read.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     answer = ""
+    asked: IO[str] | None = sys.stdin  # None where it was closed, and then nobody can answer
     try:
         typer.echo(f"Erase {plain(what)} for ever? [y/N] ", nl=False, err=True)
-        answer = sys.stdin.readline()
+        answer = "" if asked is None else asked.readline()
     finally:
         signal.signal(signal.SIGINT, before)
-        if not (sys.stdin.isatty() and answer.endswith("\n")):
+        if asked is None or not asked.isatty() or not answer.endswith("\n"):
             typer.echo(err=True)  # nobody typed the end of the prompt's line
     return answer.strip().lower() in ("y", "yes")

@@ -4,7 +4,7 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import IO, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -37,8 +37,9 @@ class _Out(Console):
 
 def console(*, stderr: bool = False) -> Console:
     """Where text is shown: coloured and wrapped on a terminal, plain and in whole lines in a pipe."""
-    # Asked of the file itself: whoever forces colours into a pipe has no terminal yet.
-    width = None if (sys.stderr if stderr else sys.stdout).isatty() else _UNBOUNDED
+    # Asked of the file itself: whoever forces colours into a pipe has no terminal yet. A closed one is no file at all.
+    file: IO[str] | None = sys.stderr if stderr else sys.stdout
+    width = None if file is not None and file.isatty() else _UNBOUNDED
     return _Out(stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
