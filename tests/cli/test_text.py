@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from actum.cli.text import Rows, cell, console, instant, plain, show
+from actum.cli.text import Rows, cell, console, instant, one_line, plain, show
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,18 @@ def test_a_pipe_gets_a_row_in_one_line_however_long(capsys: pytest.CaptureFixtur
     rows.print()
     shown = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
     assert shown == [["RUN", "WAITS FOR"], ["x" * 900, "a confirmation"], ["y", "-"]]
+
+
+def test_an_id_with_a_line_break_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = Rows(console(), ("RUN", "STATUS"), "HEAD")
+    rows.add(one_line("a\nb\tc"), one_line("running"), note="d\ne")
+    rows.print()
+    assert capsys.readouterr().out == "RUN          STATUS   HEAD\na\\x0ab\\x09c  running  d\\x0ae\n"
+
+
+def test_a_note_has_the_whole_width_of_the_terminal() -> None:
+    out = io.StringIO()
+    rows = Rows(Console(file=out, width=60), ("RUN", "STATUS"), "WAITS FOR")
+    rows.add(cell("r1"), cell("suspended"), note="a confirmation (delete_everything)")
+    rows.print()
+    assert out.getvalue() == "RUN  STATUS\nr1   suspended\n  waits for a confirmation (delete_everything)\n"

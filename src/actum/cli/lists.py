@@ -10,7 +10,7 @@ from actum.base.errors import ContractError, DurableDataError
 from actum.base.limits import PAGE_ITEMS
 from actum.cli.documents import document, say
 from actum.cli.store import opened
-from actum.cli.text import Rows, cell, console, instant, many
+from actum.cli.text import Rows, console, instant, many, one_line
 from actum.cli.waiting import awaited, in_short
 from actum.lifecycle.states import Run, RunStatus, Session, SessionStatus
 from actum.records.record import Page
@@ -49,7 +49,10 @@ async def show_sessions(
     shown = Rows(out, ("SESSION", "STATUS", "CREATED"), "HEAD")
     for each in found:
         shown.add(
-            cell(each.session_id), status_cell(each.status), cell(instant(each.created_at)), note=each.head_run_id
+            one_line(each.session_id),
+            status_cell(each.status),
+            one_line(instant(each.created_at)),
+            note=each.head_run_id,
         )
     _print(out, shown, len(found), "session", more=more)
 
@@ -87,10 +90,10 @@ async def show_runs(
     shown = Rows(out, ("RUN", "STATUS", "AGENT", "STARTED"), "WAITS FOR")
     for each in found:
         shown.add(
-            cell(each.run_id),
+            one_line(each.run_id),
             status_cell(each.status),
-            cell(each.agent_id),
-            cell(instant(each.started_at)),
+            one_line(each.agent_id),
+            one_line(instant(each.started_at)),
             note=waiting[each.run_id],
         )
     _print(out, shown, len(found), "run", more=more)
@@ -122,7 +125,7 @@ async def every(read: Callable[[str | None, int], Awaitable[Page[T]]]) -> AsyncI
 
 def status_cell(status: str) -> Text:
     """A status in its colour."""
-    return cell(status, STYLES.get(status, ""))
+    return one_line(status, STYLES.get(status, ""))
 
 
 async def _waits_for(store: OwnedStore, run: Run) -> str | None:

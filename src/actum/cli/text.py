@@ -4,14 +4,17 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import IO, Final
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-# Columns of instants, which read badly when they are folded.
-TIMES: Final = frozenset({"CREATED", "STARTED"})
+# An id may hold what would begin another line, or another column.
+_BREAKS: Final = str.maketrans({"\n": "\\x0a", "\t": "\\x09"})
+# Blanks between two columns; and a width, that of an instant, below which no column is pressed.
+_GAP: Final = 2
+_NARROW: Final = 24
 # Wider than any line: what is no terminal has no width, and whoever reads a pipe by lines wants whole ones.
 _UNBOUNDED: Final = 1 << 20
 # Invisible marks that reorder what a reader sees.
@@ -44,39 +47,54 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class Rows:
-    """A table of ids and words, the first column an id: what is too long goes on below, nothing is cut.
+    """A list of ids and words in columns: what is too long for a terminal goes on below, nothing is cut.
 
     Each row may have a `note`: on a terminal it stands below its row, in a pipe it is the row's last column.
     """
 
     def __init__(self, out: Console, columns: Sequence[str], note: str) -> None:
         self._out = out
+        self._note = note
         self._below = out.width != _UNBOUNDED
-        self._table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for name in (*columns, *([] if self._below else [note])):
-            self._table.add_column(name, overflow="fold", min_width=24 if name in TIMES else None)
-        self._said = note.lower()
+        heading = columns if self._below else (*columns, note)
+        self._rows: list[tuple[tuple[Text, ...], str | None]] = [(tuple(cell(each, "bold") for each in heading), None)]
 
     def add(self, *cells: Text, note: str | None = None) -> None:
         """One more row."""
-        if not self._below:
-            self._table.add_row(*cells, cell(note))
-            return
-        self._table.add_row(*cells)
-        if note is not None:
-            self._table.add_row(cell(f"  {self._said} {note}", "dim"))
+        self._rows.append((cells, note) if self._below else ((*cells, one_line(note)), None))
 
     def print(self) -> None:
         """Prints the rows, without blanks behind them."""
-        for segments in self._out.render_lines(self._table, pad=False):
-            line = Text.assemble(*[(each.text, each.style or "") for each in segments])
-            line.rstrip()
-            self._out.print(line, soft_wrap=True)
+        widths = self._widths()
+        for cells, note in self._rows:
+            folded = [each.wrap(self._out, width, overflow="fold") for each, width in zip(cells, widths, strict=True)]
+            for pieces in zip_longest(*folded):
+                line = Text()
+                for piece, width in zip(pieces, widths, strict=True):
+                    shown = Text() if piece is None else piece
+                    line += shown + " " * (width - shown.cell_len + _GAP)
+                line.rstrip()
+                self._out.print(line, soft_wrap=True)
+            if note is not None:
+                show(self._out, one_line(f"{self._note.lower()} {note}", "dim"), _GAP)
+
+    def _widths(self) -> list[int]:
+        """A width for each column: as wide as its longest cell, unless the console is narrower."""
+        widths = [max(each.cell_len for each in column) for column in zip(*[row for row, _ in self._rows], strict=True)]
+        room = self._out.width - _GAP * (len(widths) - 1)
+        while sum(widths) > room and max(widths) > _NARROW:
+            widths[widths.index(max(widths))] -= 1
+        return widths
 
 
 def cell(value: object, style: str = "") -> Text:
     """A cell, or any piece of text that is not ours."""
     return Text("-" if value is None else plain(value), style=style)
+
+
+def one_line(value: object, style: str = "") -> Text:
+    """An id, or any other name that is not ours: its line breaks and tabs are shown by their codes too."""
+    return Text("-" if value is None else plain(value).translate(_BREAKS), style=style)
 
 
 def show(out: Console, text: Text, indent: int = 0) -> None:

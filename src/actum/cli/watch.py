@@ -11,7 +11,7 @@ from actum.cli.documents import record_line, say
 from actum.cli.lists import every
 from actum.cli.show import one_of
 from actum.cli.store import opened
-from actum.cli.text import cell, console, instant
+from actum.cli.text import cell, console, instant, one_line
 from actum.lifecycle.states import RunStatus, SessionStatus
 from actum.records.record import Page, Record
 from actum.storage.contract import OwnedStore
@@ -114,10 +114,10 @@ def _printer(*, as_json: bool, payload: bool, runs: bool) -> Print:
 
 def _print(out: Console, record: Record, *, payload: bool, runs: bool) -> None:
     """A record in one or two lines: its id, its time, its type, its key; of a session also its run."""
-    line = cell(record.id, "dim") + cell(f"  {instant(record.timestamp)}  ") + cell(record.type, "bold")
+    line = cell(record.id, "dim") + cell(f"  {instant(record.timestamp)}  ") + one_line(record.type, "bold")
     out.print(line, soft_wrap=True)
     where = f"{record.run_id}  " if runs else ""
-    out.print(cell(f"  {where}{record.event_key}", "dim"), soft_wrap=True)
+    out.print(one_line(f"  {where}{record.event_key}", "dim"), soft_wrap=True)
     if payload:
         out.print(cell(f"  {record.payload.decode('utf-8', 'backslashreplace')}"), soft_wrap=True)
     out.file.flush()
