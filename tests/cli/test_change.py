@@ -7,11 +7,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from actum.base.clock import SystemClock
 from actum.cli.change import cancel_run, end_session
 from actum.host.host import Host
 from actum.lifecycle.states import RunStatus
 from actum.messages.parts import tool_use
 from actum.runtime.agent import Agent
+from actum.storage.opening import open_store
 from actum.testing.script import ScriptedModel
 from tests.cli.test_commands import actum, filled, lines, url
 from tests.support.agents import Errand
@@ -89,6 +91,24 @@ def test_a_session_ends_with_its_runs_whose_process_is_gone(url: str, *, below: 
     assert "canceled session_ended" in statuses(url)
     assert {each.partition(" ")[0] for each in statuses(url)} == {"canceled"}
     assert actum("purge", "s1", "--yes", "--store", url).exit_code == 0
+
+
+def test_what_dead_processes_left_running_in_an_ended_session_keeps_nobody_from_erasing_it(url: str) -> None:
+    async def end() -> None:
+        async with open_store(url) as store:
+            await store.end_session("s1", SystemClock().now())
+
+    interrupted(url)
+    asyncio.run(end())
+    told = actum("purge", "s1", "--store", url, answer="y\n")
+    assert told.stdout == "session s1 is erased; its id is never used again\n"
+    assert told.stderr.startswith("Erase session s1 with 1 run and ")
+
+
+def test_a_refused_purge_ends_no_run(url: str) -> None:
+    interrupted(url)
+    assert actum("purge", "s1", "--yes", "--store", url).exit_code == 4
+    assert statuses(url) == {"running None"}
 
 
 def test_nothing_is_said_of_other_runs_of_the_store(url: str) -> None:

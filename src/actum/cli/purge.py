@@ -3,6 +3,7 @@
 import signal
 import sys
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, suppress
 from typing import IO, Final
 
 import typer
@@ -10,15 +11,17 @@ import typer
 from actum.base.errors import RunPurged, SessionPurged
 from actum.cli.documents import say
 from actum.cli.exits import REFUSED
+from actum.cli.gone import bring_to_end, running_runs
 from actum.cli.lists import every
 from actum.cli.show import one_of
 from actum.cli.store import memory_beside, opened
 from actum.cli.text import many, plain, tell
 from actum.host.host import Host
 from actum.lifecycle.sessions import may_purge, may_purge_tree
-from actum.lifecycle.states import RunStatus
+from actum.lifecycle.states import RunStatus, SessionStatus
 from actum.records.record import Record
 from actum.records.types import RecordType
+from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore
 
 _ENDS: Final = frozenset({RecordType.RUN_COMPLETED, RecordType.RUN_SUSPENDED})
@@ -33,7 +36,10 @@ async def purge_data(
     """
     one_of("SESSION_ID or --one-shot", session_id, one_shot)
     what = f"session {session_id}" if session_id is not None else f"the tree of run {one_shot}"
-    async with opened(url) as store, memory_beside(url) as memory, Host.open(store, memory=memory) as host:
+    async with opened(url) as store, memory_beside(url) as memory, AsyncExitStack() as stack:
+        if session_id is not None:
+            await _stopped(store, session_id)
+        host = await stack.enter_async_context(Host.open(store, memory=memory))
         if not yes:
             losing = await _losing(store, session_id, one_shot or "")
             if losing is not None and not _confirmed(f"{what} with {losing}"):
@@ -50,6 +56,15 @@ async def purge_data(
             f"{what} is erased; {'its id is' if session_id is not None else 'the ids of its runs are'} never used again"
         )
     return None
+
+
+async def _stopped(store: OwnedStore, session_id: str) -> None:
+    """What an ended session's dead processes left running comes to its end, so that it keeps nobody from erasing it."""
+    with suppress(SessionPurged):
+        if await store.load_session_status(session_id) is SessionStatus.ENDED:
+            async with Runtime(store) as runtime:
+                for run in await running_runs(store, session_id):
+                    await bring_to_end(store, runtime, run.run_id)
 
 
 async def _losing(store: OwnedStore, session_id: str | None, root_run_id: str) -> str | None:
