@@ -1,10 +1,21 @@
 from datetime import UTC, datetime, timedelta, timezone
-from enum import StrEnum
+from enum import Enum, StrEnum
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from actum.base.checks import count, identifier, instant, labels, optional_identifier, reason, several, text
+from actum.base.checks import (
+    count,
+    identifier,
+    instant,
+    labels,
+    optional_identifier,
+    plain,
+    reason,
+    several,
+    text,
+    utf8,
+)
 from actum.base.errors import InvalidValue, TooLarge
 
 
@@ -44,6 +55,25 @@ def test_a_kind_of_text_becomes_plain_text(check: object) -> None:
         exact = check("field", given)  # type: ignore[operator]  # the three have one signature
         assert type(exact) is str
         assert exact == "run-1"
+
+
+def test_the_text_of_a_subclass_is_what_it_holds() -> None:
+    class Named(str, Enum):  # noqa: UP042 - the older kind, whose `str()` is its name
+        IT = "it"
+
+    class Lies(str):
+        __slots__ = ()
+
+        def encode(self, *_: object, **__: object) -> bytes:
+            return b"\xff"
+
+        def __str__(self) -> str:
+            return "another"
+
+    for given in (Named.IT, Lies("it")):
+        assert (type(plain(given)), plain(given)) == (str, "it")
+        assert identifier("id", given) == text("text", given) == reason("reason", given) == "it"
+        assert utf8("text", given) == b"it"
 
 
 def test_no_identifier_is_none_and_never_an_empty_text() -> None:

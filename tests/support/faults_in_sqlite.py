@@ -13,6 +13,7 @@ class Faults:
         self.times = 0
         self.pages: int | None = None
         self.commits = 0
+        self.asked: list[str] = []
 
     def fail(self, statement: str, times: int = 1) -> None:
         """The next `times` such statements fail as a disk does."""
@@ -39,7 +40,8 @@ class Faults:
         return made
 
     def judge(self, sql: str, execute: Callable[[str], object]) -> None:
-        """Raises if this statement is to fail; counts commits."""
+        """Raises if this statement is to fail; notes all, and counts commits."""
+        self.asked.append(sql)
         self.commits += sql == "COMMIT"
         if self.statement is not None and sql.startswith(self.statement):
             self.times -= 1

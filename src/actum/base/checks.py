@@ -31,9 +31,14 @@ def utf8(path: str, value: object) -> bytes:
     if not isinstance(value, str):
         raise refuse(path, value, "is text")
     try:
-        return value.encode()
+        return str.encode(value)
     except UnicodeEncodeError:
         raise refuse(path, value, "is valid Unicode, without lone surrogates") from None
+
+
+def plain(value: str) -> str:
+    """The text itself of a text of any subclass, whatever `str()` makes of it: of an enumeration, say, its name."""
+    return str.__str__(value)
 
 
 def text(path: str, value: object) -> str:

@@ -65,9 +65,7 @@ class Threads:
             if self._stopped:
                 raise StoreUnavailable(reason="the memory is closed")
             if self._unanswered >= len(self._threads) < self._size:
-                thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._threads.append(thread)
-                thread.start()
+                self._hire()
             self._unanswered += 1
             self._queue.put(job)
         try:
@@ -75,6 +73,16 @@ class Threads:
         finally:
             with self._lock:
                 self._unanswered -= 1
+
+    def _hire(self) -> None:
+        thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            if not self._threads:
+                raise StoreUnavailable(reason=f"no thread could be started: {error}") from error
+            return  # those that are there do its work too
+        self._threads.append(thread)
 
     def stop(self) -> None:
         """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""

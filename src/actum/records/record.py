@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated, Final, Generic, TypeVar
 
-from actum.base.checks import Identifier, Instant, refuse
+from actum.base.checks import Identifier, Instant, plain, refuse
 from actum.base.errors import InvalidCursor, TooLarge, shortened
 from actum.base.limits import CURSOR_CHARS, PAYLOAD_BYTES
 from actum.base.value import Value
@@ -26,9 +26,9 @@ _RECORD_IDS = re.compile(rf"(?:[0-9a-f]{{{SCOPE_DIGITS}}}-(?:0|[1-9][0-9]{{0,17}
 
 def record_type(path: str, value: object) -> str:
     """One of `RecordType`, or a product's own type: `x.` and a name of letters, digits, dots, dashes, underscores."""
-    if not isinstance(value, str) or not is_record_type(value):
+    if not isinstance(value, str) or not is_record_type(exact := plain(value)):
         raise refuse(path, value, "is a record type of Actum, or an own type that begins with 'x.'")
-    return str(value)
+    return exact
 
 
 def payload_bytes(path: str, value: object) -> bytes:

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar, get_args
 
-from actum.base.checks import identifier, instant, refuse, several
+from actum.base.checks import identifier, instant, plain, refuse, several
 from actum.base.clock import next_round
 from actum.base.errors import AccessDenied, ContractError, RecordNotFound, SuspensionNotFound
 from actum.base.limits import COMMAND_BYTES, KIB, PAGE_ITEMS_DEFAULT
@@ -407,9 +407,9 @@ def _statuses(given: Sequence[str]) -> tuple[str, ...]:
 
 def _status(path: str, given: object) -> str:
     choices = [each.value for each in RunStatus]
-    if not isinstance(given, str) or given not in choices:
+    if not isinstance(given, str) or plain(given) not in choices:
         raise refuse(path, given, "is one of " + ", ".join(choices))
-    return str(given)
+    return plain(given)
 
 
 def _size(command: Any) -> int:  # noqa: ANN401 - any command, whichever records it carries

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from actum.base.checks import identifier, labels, refuse, several
+from actum.base.checks import identifier, labels, plain, refuse, several
 from actum.base.errors import DurableDataError, InvalidCursor, TooLarge, shortened
 from actum.base.limits import PAGE_BYTES, PAGE_ITEMS
 from actum.base.value import Json, Value
 from actum.lifecycle.change import Keys, RunRow, Scope
 from actum.lifecycle.rows import run_row
 from actum.records.record import Page, Record, position_of
-from actum.records.types import TRANSCRIPT_TYPES, RecordType, is_record_type
+from actum.records.types import TRANSCRIPT_TYPES, is_record_type
 from actum.storage.backend import PayloadSlice, RecordQuery, Slice, View
 from actum.storage.cursors import list_cursor
 
@@ -34,13 +34,10 @@ def checked_types(types: Sequence[str] | None) -> tuple[str, ...] | None:
     """Record types to list; None is every type."""
     if types is None:
         return None
-    types = several("types", types, str, "record types")
-    for i, name in enumerate(types):
-        if type(name) is not str and not isinstance(name, RecordType):
-            raise refuse(f"types[{i}]", name, "is text")
+    wanted = tuple(dict.fromkeys(plain(name) for name in several("types", types, str, "record types")))
+    for i, name in enumerate(wanted):
         if not is_record_type(name):
             raise refuse(f"types[{i}]", name, "is a record type")
-    wanted = tuple(dict.fromkeys(str(name) for name in types))
     if len(wanted) > _TYPES_MAX:
         raise TooLarge(field="types", size=len(wanted), limit=_TYPES_MAX, unit="types")
     return wanted
@@ -53,11 +50,13 @@ def checked_filters(wanted: Mapping[str, str] | None, path: str) -> dict[str, st
     return labels(path, dict(wanted)) if wanted is not None else {}
 
 
-def checked_choice(path: str, wanted: str | None, choices: Sequence[str]) -> str | None:
+def checked_choice(path: str, wanted: object, choices: Sequence[str]) -> str | None:
     """One of a closed set, or None."""
-    if wanted is not None and wanted not in choices:
+    if wanted is None:
+        return None
+    if not isinstance(wanted, str) or plain(wanted) not in choices:
         raise refuse(path, wanted, "is one of " + ", ".join(choices))
-    return None if wanted is None else str(wanted)
+    return plain(wanted)
 
 
 def record_page(

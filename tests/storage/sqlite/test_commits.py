@@ -79,3 +79,14 @@ class TestKnownRows:
         await backend.write(appending("b", run_id="r3"), 0)
         with pytest.raises(StoreUnavailable):
             await backend.write(appending("b", run_id="r1"), 0)
+
+
+async def test_after_clearing_away_that_failed_the_writer_waits_for_others_again(
+    backend: SQLiteBackend, faults: Faults
+) -> None:
+    await backend.write(methodcaller("apply", started(session_row(), run_row())), 0)
+    faults.fail("PRAGMA wal_checkpoint")
+    await backend.write(methodcaller("apply", Change(None, purge=Scope("s1"))), 0)
+    waits = [sql for sql in faults.asked if sql.startswith("PRAGMA busy_timeout")]
+    assert waits[-1] == "PRAGMA busy_timeout = 10000"
+    await backend.write(methodcaller("apply", started(session_row("s2"))), 0)

@@ -164,6 +164,24 @@ async def test_steps_are_counted_for_each_glance_anew(backend: SQLiteBackend, mo
     assert await backend.read(lambda view: len(view.sessions(SessionQuery(limit=9)))) == 1
 
 
+async def test_an_error_that_is_kept_keeps_no_state_of_the_rows(backend: SQLiteBackend) -> None:
+    """Its frames hold cursors in the middle of a statement."""
+    await backend.write(methodcaller("apply", started(session_row(), *chained(3))), 0)
+
+    def breaks(view: View) -> None:
+        for _ in view.chain("h2"):
+            raise ValueError("kept")
+
+    kept: list[Exception] = []
+    for count in range(1, 4):
+        with pytest.raises(ValueError, match="kept") as caught:
+            await backend.read(breaks)
+        kept.append(caught.value)
+        await backend.write(methodcaller("apply", appended([new_record(key=f"k{count}")], after=count - 1)), 0)
+        assert await backend.read(partial(read_all, 9)) == count
+    assert len(kept) == 3
+
+
 async def test_a_long_history_is_walked_whole_by_another_thread(backend: SQLiteBackend) -> None:
     await backend.write(methodcaller("apply", started(session_row(), *chained(1040))), 2**20)
     for name, is_here in (("h5", True), ("h1039", False)):

@@ -4,6 +4,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from operator import methodcaller
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -362,3 +363,31 @@ async def test_refusals_are_no_failures_of_the_store(backend: SQLiteBackend) -> 
     assert caught.value is refusal
     await backend.write(methodcaller("apply", Change(None)), 0)
     assert await stored(backend) == []
+
+
+async def test_a_thread_that_does_not_start_leaves_a_store_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = await SQLiteBackend.open(tmp_path / "store.db")
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+        for ask in (lambda: backend.write(appending("k"), 0), lambda: backend.read(methodcaller("see", Keys()))):
+            with pytest.raises(StoreUnavailable, match="can't start new thread"):
+                await ask()
+    await backend.write(methodcaller("apply", started(session_row(), run_row())), 0)
+    await backend.write(appending("k"), 0)
+    assert await stored(backend) == ["k"]
+    await backend.close()
+
+
+async def test_a_thread_that_does_not_start_is_done_without_where_there_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = await SQLiteBackend.open(tmp_path / "store.db")
+    await backend.write(methodcaller("apply", started(session_row(), run_row())), 0)
+    await stored(backend)
+    monkeypatch.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+    lists = [backend.read(methodcaller("count_runs", "status", None)) for _ in range(5)]
+    assert await asyncio.gather(*lists) == [{"running": 1}] * 5
+    monkeypatch.undo()
+    await backend.close()

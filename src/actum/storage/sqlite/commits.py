@@ -197,7 +197,8 @@ def _scrubbed(connection: sqlite3.Connection, *, erased: bool) -> bool:
         # Only the purge itself waits for readers of an older state; later commits try in passing.
         connection.execute(f"PRAGMA busy_timeout = {int(_EMPTY_WAIT_S * 1000) if erased else 0}")
         blocked: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
     except sqlite3.Error:
         return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
     return not blocked

@@ -194,8 +194,6 @@ class Reader:
         try:
             return job, _read(connection, job.work, SQLiteView(connection, chains)), None
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller of this job, whatever it is
-            # Cursors that its frames hold must be closed by this thread, not by whoever drops the error.
-            clear_frames(error.__traceback__)
             return job, None, told(error, self._file)
 
 
@@ -206,6 +204,10 @@ def _read(connection: sqlite3.Connection, work: Callable[[Any], Any], view: SQLi
     connection.execute("BEGIN")
     try:
         return work(view)
+    except BaseException as error:
+        # Cursors that its frames hold would keep this state of the rows for as long as somebody keeps the error.
+        clear_frames(error.__traceback__)
+        raise
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -69,12 +69,20 @@ class Crew:
             if self._stopped:
                 raise StoreUnavailable(reason="the store is closed")
             if self.unanswered >= len(self._threads) < self._size:
-                thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
-                self._threads.append(thread)
-                thread.start()
+                self._hire()
             self.unanswered += len(jobs)
             for job in jobs:
                 self._queue.put(job)
+
+    def _hire(self) -> None:
+        thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            if not self._threads:
+                raise StoreUnavailable(reason=f"no thread could be started: {error}") from error
+            return  # those that are there do its work too
+        self._threads.append(thread)
 
     def stop(self) -> None:
         """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""

@@ -1,5 +1,6 @@
 """Lists of sessions and runs: ordered by start and id, filtered exactly, and counted."""
 
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -184,6 +185,20 @@ class RunListPromises:
     async def test_every_kind_of_input_can_be_awaited(self, store: OwnedStore, kind: PendingKind) -> None:
         await scenes.suspended(store, "r1", kinds=(kind.value,))
         assert [each.run_id for each in (await store.find_runs(awaiting=kind)).items] == ["r1"]
+
+    async def test_a_filter_may_be_any_kind_of_text(self, store: OwnedStore) -> None:
+        class Kind(str, Enum):  # noqa: UP042 - the older kind, whose `str()` is its name
+            RUNNING = "running"
+            ACTIVE = "active"
+            STARTED = "run_started"
+
+        await scenes.running(store)
+        given: Any = Kind
+        assert [run.run_id for run in (await store.find_runs(status=given.RUNNING)).items] == ["r1"]
+        assert [run.run_id for run in (await store.list_runs("s1", statuses=[given.RUNNING])).items] == ["r1"]
+        assert [session.session_id for session in (await store.list_sessions(status=given.ACTIVE)).items] == ["s1"]
+        page = await store.list_run_records("r1", types=[given.STARTED])
+        assert [each.event_key for each in page.items] == ["start"]
 
     async def test_a_filter_that_nothing_can_match_is_refused(self, store: OwnedStore) -> None:
         await scenes.running(store)
