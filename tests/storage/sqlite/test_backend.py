@@ -179,6 +179,30 @@ class TestClosing:
         assert len(await keys_of_scope(again)) == 20
         await again.close()
 
+    async def test_a_cancel_meanwhile_comes_after_the_end(self, path: Path, backend: SQLiteBackend) -> None:
+        await append(backend, "k1")
+        closing = asyncio.create_task(backend.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        # Nobody has the file open: whoever was last has folded the log into it.
+        assert not path.with_name(f"{path.name}-wal").exists()
+        with pytest.raises(StoreUnavailable, match="closed"):
+            await append(backend, "k2")
+        with pytest.raises(StoreUnavailable, match="closed"):
+            await keys_of_scope(backend)
+
+    async def test_nothing_is_accepted_once_it_has_begun(self, backend: SQLiteBackend) -> None:
+        await append(backend, "k1")
+        await keys_of_scope(backend)
+        closing = asyncio.create_task(backend.close())
+        await asyncio.sleep(0)
+        for call in (append(backend, "k2"), keys_of_scope(backend)):
+            with pytest.raises(StoreUnavailable, match="closed"):
+                await call
+        await closing
+
 
 FORKED = """
 import asyncio, os, sys

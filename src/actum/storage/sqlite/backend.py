@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from actum.base.clock import Clock, SystemClock
+from actum.base.ending import end
 from actum.base.errors import StoreUnavailable
 from actum.storage.backend import Transaction, View
 from actum.storage.owners import FileOwners, Owners
@@ -55,23 +56,27 @@ class SQLiteBackend:
 
     def write(self, work: Callable[[Transaction], T], size: int) -> Coroutine[Any, Any, T]:
         """`work` in a transaction that it may share with others; its answer after the commit."""
-        if self._process != os.getpid():
-            raise _forked()
+        self._require_open()
         return self._writer.ask(work, size)
 
     async def read(self, work: Callable[[View], T]) -> T:
         """`work` on one state of the rows."""
-        if self._process != os.getpid():
-            raise _forked()
+        self._require_open()
         answer: T = await self._reader.ask(work)
         return answer
 
     async def close(self) -> None:
-        """Stores what was accepted, then closes the file. In a forked child there is nothing to close."""
+        """Stores what was accepted, then closes the file, also when it is canceled meanwhile.
+
+        Nothing more is accepted from its beginning on. In a forked child there is nothing to close.
+        """
         if self._process == os.getpid():
             self._closed = True
-            await asyncio.to_thread(self._reader.stop)
-            await asyncio.to_thread(self._writer.stop)
+            await end(self._stop)
+
+    def _stop(self) -> None:
+        self._reader.stop()
+        self._writer.stop()
 
     def _require_open(self) -> None:
         if self._process != os.getpid():
