@@ -7,7 +7,6 @@ parent's.
 """
 
 import asyncio
-import fcntl
 import hashlib
 import os
 import re
@@ -21,16 +20,14 @@ from typing import Final, Literal, TypeVar
 from urllib.parse import quote
 
 from actum.base import open_files
+from actum.base.ending import end
 from actum.base.errors import NotAStore, SchemaTooNew, StoreUnavailable, shortened
+from actum.base.locks import FileLock
+from actum.base.open_files import APPLICATION_ID
 from actum.memory.sqlite_threads import Answer, Job, Threads
 
 T = TypeVar("T")
 
-# The mark in the header is that of every Actum file, so that store and memory may come to a file in either order.
-_APPLICATION_ID: Final = 0x4163746D
-_MAGIC: Final = b"SQLite format 3\0"
-# The last four of them are the application's mark.
-_HEADER_BYTES: Final = 72
 _BUSY_TIMEOUT_S: Final = 10.0
 _SCRUB_WAIT_MS: Final = 200
 _READERS: Final = 2
@@ -52,7 +49,10 @@ class MemoryFile:
         # Whichever links lead to the file: what stands beside it is named after the file itself, for everybody alike.
         self._path = Path(os.path.realpath(path))
         self._process = os.getpid()
+        self._lock = FileLock(self._path.with_name(self._path.name + "-lock"), _BUSY_TIMEOUT_S)
+        # The file that was prepared: another one that comes to its place is neither opened nor written.
         self._inode: open_files.Inode | None = None
+        self._closed = False
         self._writer = Threads("actum-memory-writer", 1, self.connected, self._write, self.told, group=_GROUP)
         self._readers = Threads("actum-memory-reader", _READERS, self.connected, self._read, self.told)
 
@@ -60,7 +60,8 @@ class MemoryFile:
     async def open(cls, path: Path | str) -> "MemoryFile":
         """The memory in the file `path`, which is made when it is not there.
 
-        Raises NotAStore and SchemaTooNew without having changed the file, StoreUnavailable for the machine.
+        Raises NotAStore and SchemaTooNew without having changed the file, StoreUnavailable for the machine and for a
+        file with several hard links.
         """
         file = cls(Path(path))
         await asyncio.to_thread(file._prepare)
@@ -79,27 +80,37 @@ class MemoryFile:
         all. With `erases` the log is emptied too. `after` is called with the answer behind the commit, in the writer's
         thread and before anybody hears of it; also when nobody waits for it any more.
         """
-        self._require_own_process()
+        self._require_open()
         answer: T = await self._writer.ask(work, erases=erases, after=after)
         return answer
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """`work` on one state of the rows."""
-        self._require_own_process()
+        self._require_open()
         answer: T = await self._readers.ask(work)
         return answer
 
     async def close(self) -> None:
-        """Does what was accepted, then closes the file. In a forked child there is nothing to close."""
-        if self._process == os.getpid():
-            await asyncio.to_thread(self._readers.stop)
-            await asyncio.to_thread(self._writer.stop)
+        """Does what was accepted, then closes the file, also when it is canceled meanwhile.
 
-    def _require_own_process(self) -> None:
+        Nothing more is accepted from its beginning on. In a forked child there is nothing to close.
+        """
+        if self._process == os.getpid():
+            self._closed = True
+            await end(self._stop)
+
+    def _stop(self) -> None:
+        self._readers.stop()
+        self._writer.stop()
+        self._lock.close()
+
+    def _require_open(self) -> None:
         if self._process != os.getpid():
             raise StoreUnavailable(
                 reason="this memory was opened before a fork; only the parent may use it, so open it after forking"
             )
+        if self._closed:
+            raise StoreUnavailable(reason="the memory is closed")
 
     def _read(self, connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:
         answers: list[Answer] = []
@@ -114,8 +125,7 @@ class MemoryFile:
     def _write(self, connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:
         """One transaction for all of them. Raises when nothing of it is stored."""
         with self._turn():
-            if _inode(self._path) != self._inode:
-                raise StoreUnavailable(reason=f"{self._path} was moved or deleted while it was open")
+            self._require_in_place()
             answers = _together(connection, jobs)
             for job, value, error in answers:
                 if job.after is not None and error is None:
@@ -127,16 +137,15 @@ class MemoryFile:
     @contextmanager
     def connected(self, mode: Literal["ro", "rw", "rwc"] = "rw") -> Iterator[sqlite3.Connection]:
         """A connection for this thread; `rwc` makes the file. Raises sqlite3.Error, StoreUnavailable."""
-        if self._path.exists() and open_files.inherited(self._path):
-            raise StoreUnavailable(
-                reason="this process was forked while its parent had the file open; start it anew (spawn) instead"
-            )
+        self._require_in_place()
         connection = sqlite3.connect(
             f"file:{quote(str(self._path))}?mode={mode}", uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None
         )
         inode = None
         try:
             inode = open_files.note_open(self._path)
+            # Again, for it may have been opened after another one had come.
+            self._require_in_place()
             # FULL: a commit that was answered is on the disk. secure_delete: what was erased is gone from the file.
             for setting in ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY", "cache_size = -16384"):
                 connection.execute(f"PRAGMA {setting}")
@@ -156,51 +165,60 @@ class MemoryFile:
             return StoreUnavailable(reason=f"{self._path.name}: {error.strerror or error}")
         return error
 
+    def _require_in_place(self) -> None:
+        if self._inode is not None and _inode(self._path) != self._inode:
+            raise StoreUnavailable(reason=f"{self._path} was moved or deleted while it was open")
+
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """The lock by which writers take turns. SQLite's own lock keeps them apart; this one keeps them fair."""
-        descriptor = os.open(self._path.with_name(self._path.name + "-lock"), os.O_RDWR | os.O_CREAT, 0o644)
+        # Used by whoever opens the file, and then by the one thread that writes.
+        self._lock.acquire()
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
-            os.close(descriptor)
+            self._lock.release()
 
     def _prepare(self) -> None:
         try:
             if not self._path.parent.is_dir():
                 raise StoreUnavailable(reason=f"there is no directory {self._path.parent}; make it first")
-            # Judged by reading first, so that nothing is made beside a file that is not ours.
-            self._judge_header()
-            if self._path.exists() and self._path.stat().st_size:
-                with self.connected("ro") as connection:
-                    self._judge_content(connection)
-            with self._turn(), self.connected("rwc") as connection:
-                self._judge_content(connection)
-                self._migrate(connection)
+            if open_files.judge(self._path) != APPLICATION_ID or not self._is_current():
+                self._bring_up_to_date()
             self._inode = _inode(self._path)
         except (sqlite3.Error, OSError) as error:
             raise self.told(error) from error
 
-    def _judge_header(self) -> None:
-        """Refuses what the first bytes tell, before anything is made beside it."""
-        if not self._path.exists():
-            return
-        if self._path.is_dir():
-            raise NotAStore(location=str(self._path), reason="it is a directory")
-        header = open_files.first_bytes(self._path, _HEADER_BYTES) or b""
-        if header and not header.startswith(_MAGIC):
-            raise NotAStore(location=str(self._path), reason="it is no SQLite database")
-        if int.from_bytes(header[68:72]) not in (0, _APPLICATION_ID):
-            raise NotAStore(location=str(self._path), reason="it belongs to another application")
+    def _is_current(self) -> bool:
+        """Whether nothing is to be done to the schema, so that nobody need be waited for."""
+        try:
+            with self.connected("rw") as connection:
+                wal: bool = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+                return wal and len(self._applied(connection)) == len(_steps())
+        except sqlite3.OperationalError:
+            # A place that cannot be written, among others. Whoever brings it up to date meets it again, and says more.
+            return False
+
+    def _bring_up_to_date(self) -> None:
+        # Judged by reading first, so that nothing is made beside a file that is not ours.
+        if self._path.exists() and self._path.stat().st_size:
+            with self.connected("ro") as connection:
+                self._judge_content(connection)
+        try:
+            with self._turn(), self.connected("rwc") as connection:
+                self._judge_content(connection)
+                self._migrate(connection)
+        finally:
+            self._lock.close()
 
     def _judge_content(self, connection: sqlite3.Connection) -> None:
         mark = connection.execute("PRAGMA application_id").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if mark != _APPLICATION_ID and (mark or tables):
+        if mark != APPLICATION_ID and (mark or tables):
             raise NotAStore(location=str(self._path), reason="it belongs to another application")
 
-    def _migrate(self, connection: sqlite3.Connection) -> None:
+    def _applied(self, connection: sqlite3.Connection) -> dict[int, str]:
+        """The steps that were done, each with its digest. Raises SchemaTooNew and NotAStore for others than ours."""
         steps = _steps()
         applied: dict[int, str] = {}
         if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'memory_migrations'").fetchone():
@@ -210,6 +228,10 @@ class MemoryFile:
         for number, (name, _, digest) in enumerate(steps, start=1):
             if number <= len(applied) and applied.get(number) != digest:
                 raise NotAStore(location=str(self._path), reason=f"its memory was not made by {name} as known here")
+        return applied
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        steps, applied = _steps(), self._applied(connection)
         if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise StoreUnavailable(reason="this place cannot hold a write-ahead log; use a local disk")
         for number, (name, sql, digest) in enumerate(steps[len(applied) :], start=len(applied) + 1):
@@ -218,7 +240,7 @@ class MemoryFile:
                 for statement in _statements(sql):
                     connection.execute(statement)
                 connection.execute("INSERT INTO memory_migrations VALUES (?, ?, ?)", (number, name, digest))
-                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
 def _together(connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from actum.base.clock import Ids, SystemIds
 from actum.base.errors import StoreUnavailable
-from actum.storage.locks import FileLock
+from actum.base.locks import FileLock
 
 
 class Owners(Protocol):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from actum.base.locks import FileLock
 from actum.lifecycle.change import Change, Scope
 from actum.storage.backend import Transaction
-from actum.storage.locks import FileLock
 from actum.storage.sqlite.backend import SQLiteBackend
 from tests.storage.sqlite.test_writer import LARGE, appending, stored
 from tests.support.faults_in_sqlite import Faults

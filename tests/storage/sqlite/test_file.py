@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from actum.base.errors import DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable
+from actum.base.open_files import APPLICATION_ID
 from actum.storage.migrate import migrations
 from actum.storage.sqlite.backend import SQLiteBackend
-from actum.storage.sqlite.file import APPLICATION_ID, SQLiteFile
+from actum.storage.sqlite.file import SQLiteFile
 from tests.support.faults_in_sqlite import Faults
 from tests.support.programs import end_of, program
 

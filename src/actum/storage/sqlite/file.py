@@ -10,23 +10,19 @@ from urllib.parse import quote
 
 from actum.base import open_files
 from actum.base.errors import ActumError, DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable, shortened
-from actum.storage.locks import FileLock
+from actum.base.locks import FileLock
+from actum.base.open_files import APPLICATION_ID
 from actum.storage.migrate import Migration, migrations, pending
 
 Connect: TypeAlias = Callable[..., sqlite3.Connection]
 # How a file is opened: to read, to read and write, or to be made as well.
 Mode: TypeAlias = Literal["ro", "rw", "rwc"]
 
-# "Actm": tells our files from those of other applications. It stands in the header of every store.
-APPLICATION_ID: Final = 0x4163746D
 BUSY_TIMEOUT_S: Final = 10.0
 # The low byte of an extended error code is the error; the rest says where it came up.
 _PRIMARY: Final = 0xFF
 # So begins what Python's binding, not SQLite, says of a text whose bytes are no UTF-8; it has no code.
 _NO_TEXT: Final = "Could not decode to UTF-8"
-_MAGIC: Final = b"SQLite format 3\0"
-# The last four of them are the application's mark.
-_HEADER_BYTES: Final = 72
 _STATEMENTS_KEPT: Final = 256
 # A commit writes whole pages: larger ones make a single record dearer, and save next to nothing in the file.
 _PAGE_BYTES: Final = 4096
@@ -46,11 +42,13 @@ class SQLiteFile:
         self.path = Path(os.path.realpath(path))
         self._location = str(self.path)
         self._connect = connect
+        # The file that was prepared: another one that comes to its place is not opened.
+        self._inode: open_files.Inode | None = None
 
     @property
     def lock(self) -> FileLock:
         """The lock whose holder writes. Each holder asks for its own; it is held by one of them."""
-        return FileLock(self.beside("-lock"))
+        return FileLock(self.beside("-lock"), BUSY_TIMEOUT_S)
 
     def beside(self, ending: str) -> Path:
         """The path of a file or folder that belongs to this store."""
@@ -59,18 +57,25 @@ class SQLiteFile:
     def prepare(self) -> None:
         """Makes the store when there is none, and brings its schema up to date.
 
-        Raises NotAStore, SchemaTooNew and DurableDataError without having changed the file, StoreUnavailable for the
-        machine.
+        Whoever holds the lock is waited for only where there is something to do. Raises NotAStore, SchemaTooNew and
+        DurableDataError without having changed the file, StoreUnavailable for the machine and for a file with several
+        hard links.
         """
         with translated(self.path):
             if not self.path.parent.is_dir():
                 raise StoreUnavailable(reason=f"there is no directory {self.path.parent}; make it first")
-            self._judge_header()
-            self._bring_up_to_date()
+            # The mark comes with the first step: whoever reads a marked file disturbs nobody who makes one.
+            if open_files.judge(self.path) != APPLICATION_ID or not self._is_current():
+                self._bring_up_to_date()
+            self._inode = self.inode()
 
     @contextmanager
     def connected(self, mode: Mode, *, shared: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection for this thread, closed at the end; `shared` by others in turn. Raises sqlite3.Error."""
+        """A connection for this thread, closed at the end; `shared` by others in turn.
+
+        Raises sqlite3.Error, and StoreUnavailable when another file stands where the prepared one was.
+        """
+        self._require_in_place()
         connection = self._connect(
             f"file:{quote(str(self.path))}?mode={mode}",
             uri=True,
@@ -82,6 +87,8 @@ class SQLiteFile:
         inode = None
         try:
             inode = open_files.note_open(self.path)
+            # Again, for it may have been opened after another one had come.
+            self._require_in_place()
             _settle(connection, readonly=mode == "ro")
             yield connection
         finally:
@@ -96,6 +103,19 @@ class SQLiteFile:
         except FileNotFoundError:
             return None
 
+    def _require_in_place(self) -> None:
+        if self._inode is not None and self.inode() != self._inode:
+            raise StoreUnavailable(reason=f"{self.path.name}: the file was moved or deleted while it was open")
+
+    def _is_current(self) -> bool:
+        """Whether nothing is to be done to the schema. Raises for one that is not ours or newer."""
+        try:
+            with self.connected("rw") as connection:
+                return _is_current(connection, migrations("sqlite"), str(self.path))
+        except sqlite3.OperationalError:
+            # A place that cannot be written, among others. Whoever brings it up to date meets it again, and says more.
+            return False
+
     def _bring_up_to_date(self) -> None:
         lock = self.lock
         fresh = not lock.path.exists()
@@ -109,23 +129,6 @@ class SQLiteFile:
             raise
         finally:
             lock.close()
-
-    def _judge_header(self) -> None:
-        """Refuses what the first bytes tell, before anything is made beside it."""
-        try:
-            if self.path.is_dir():
-                raise NotAStore(location=str(self.path), reason="it is a directory")
-            if open_files.inherited(self.path):
-                raise StoreUnavailable(
-                    reason="this process was forked while its parent had the store open; start it anew (spawn) instead"
-                )
-            header = open_files.first_bytes(self.path, _HEADER_BYTES) or b""
-        except FileNotFoundError:
-            return
-        if header and not header.startswith(_MAGIC):
-            raise NotAStore(location=str(self.path), reason="it is no SQLite database")
-        if int.from_bytes(header[68:72]) not in (0, APPLICATION_ID):
-            raise NotAStore(location=str(self.path), reason="it belongs to another application")
 
     def _judge_content(self) -> None:
         """Refuses another application's database, reading only."""
@@ -172,13 +175,24 @@ def _settle(connection: sqlite3.Connection, *, readonly: bool) -> None:
         connection.execute(f"PRAGMA {setting}")
 
 
-def _migrate(connection: sqlite3.Connection, steps: tuple[Migration, ...], location: str) -> None:
+def _todo(connection: sqlite3.Connection, steps: tuple[Migration, ...], location: str) -> tuple[Migration, ...]:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     digests: dict[int, str] = {}
     if "migrations" in _schema(connection):
         digests = dict(connection.execute("SELECT number, digest FROM migrations"))
-    todo = pending(steps, version, digests, location)
-    if not version:
+    return pending(steps, version, digests, location)
+
+
+def _is_current(connection: sqlite3.Connection, steps: tuple[Migration, ...], location: str) -> bool:
+    if _todo(connection, steps, location) or connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        return False
+    _compare(connection, steps, location)
+    return True
+
+
+def _migrate(connection: sqlite3.Connection, steps: tuple[Migration, ...], location: str) -> None:
+    todo = _todo(connection, steps, location)
+    if len(todo) == len(steps):
         connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise StoreUnavailable(reason="this place cannot hold a write-ahead log; use a local disk")
