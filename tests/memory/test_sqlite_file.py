@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from actum.base.errors import ActumError, NotAStore, SchemaTooNew, StoreUnavailable
+from actum.base.locks import FileLock
 from actum.memory.entries import MemoryEntry, MemoryScope
 from actum.memory.events import EventType, MemoryEvent
 from actum.memory.opening import open_memory
@@ -101,6 +102,21 @@ class TestOneFileWithTheStore:
                     pass
                 assert await asyncio.to_thread(end_of, program(GUEST, url, name)) == f"{name} True\n"
 
+    async def test_a_connection_of_the_product_keeps_its_locks(self, path: Path) -> None:
+        """It was open before, and keeps the log from being taken away by another process."""
+        url = f"sqlite:///{path}"
+        async with open_memory(url), open_store(url):
+            pass
+        with closing(sqlite3.connect(path, isolation_level=None)) as product:
+            product.execute("CREATE TABLE mine (x)")
+            for name in ("s1", "s2"):
+                async with open_memory(url) as memory, open_store(url) as store:
+                    await store.create_session(name, samples.T0)
+                    await memory.entries.store(MemoryEntry.for_session(name, key="theme", value="dark"))
+                product.execute("INSERT INTO mine VALUES (1)")
+                assert await asyncio.to_thread(end_of, program(GUEST, url, name)) == f"{name} True\n"
+                assert f"{path.name}-wal" in names_in(path.parent)
+
     async def test_they_take_turns_by_one_lock_whichever_links_lead_there(self, path: Path, links: list[Path]) -> None:
         for link in links:
             async with open_memory(f"sqlite:///{link}") as memory, open_store(f"sqlite:///{path}"):
@@ -156,6 +172,16 @@ class TestWhatIsNoMemory:
             await MemoryFile.open(path)
         assert content_of(path) == before
         assert names_in(path.parent) == [path.name]
+
+    async def test_a_named_pipe_and_a_file_with_several_hard_links(self, path: Path) -> None:
+        os.mkfifo(path.with_name("pipe.db"))
+        with pytest.raises(NotAStore, match="no regular file"):
+            await MemoryFile.open(path.with_name("pipe.db"))
+        await (await MemoryFile.open(path)).close()
+        os.link(path, path.with_name("other.db"))
+        for name in ("memory.db", "other.db"):
+            with pytest.raises(StoreUnavailable, match=f"{name}: the file has 2 names"):
+                await MemoryFile.open(path.with_name(name))
 
     async def test_a_directory_and_a_place_that_is_not_there(self, path: Path) -> None:
         with pytest.raises(NotAStore):
@@ -321,12 +347,48 @@ class TestProcesses:
             with pytest.raises(StoreUnavailable):
                 await memory.entries.store(MemoryEntry.for_shared(key="k", value=2))
 
+    async def test_what_came_in_its_place_is_not_read(self, path: Path) -> None:
+        async with open_memory(f"sqlite:///{path}") as memory:
+            await asyncio.to_thread(path.rename, path.with_name("elsewhere.db"))
+            async with open_memory(f"sqlite:///{path}") as other:
+                await other.entries.store(MemoryEntry.for_shared(key="k", value=2))
+            with pytest.raises(StoreUnavailable, match="moved or deleted while it was open"):
+                await memory.entries.get(MemoryScope.SHARED, "shared", "k")
+
     async def test_a_file_that_is_gone_is_not_made_anew_by_a_reader(self, path: Path) -> None:
         async with open_memory(f"sqlite:///{path}") as memory:
             await asyncio.to_thread(path.unlink)
             with pytest.raises(StoreUnavailable):
                 await memory.entries.get(MemoryScope.SHARED, "shared", "k")
             assert path.name not in names_in(path.parent)
+
+    async def test_a_cancel_while_it_closes_comes_after_the_end(self, path: Path) -> None:
+        file = await MemoryFile.open(path)
+        await file.write(lambda connection: connection.execute("SELECT 1").fetchone())
+        await file.read(lambda connection: connection.execute("SELECT 1").fetchone())
+        ending = asyncio.create_task(file.close())
+        await asyncio.sleep(0)
+        for call in (file.write(lambda _: None), file.read(lambda _: None)):
+            with pytest.raises(StoreUnavailable, match="closed"):
+                await call
+        ending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await ending
+        # Nobody has the file open: whoever was last has folded the log into it.
+        assert names_in(path.parent) == ["memory.db", "memory.db-lock"]
+
+    async def test_whoever_holds_the_lock_and_stands_still_stops_no_reader(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("actum.memory.sqlite_file._BUSY_TIMEOUT_S", 0)
+        await (await MemoryFile.open(path)).close()
+        holder = FileLock(path.with_name("memory.db-lock"))
+        assert holder.attempt()
+        async with open_memory(f"sqlite:///{path}") as memory:
+            assert await memory.entries.get(MemoryScope.SHARED, "shared", "k") is None
+            with pytest.raises(StoreUnavailable, match=r"memory\.db-lock was locked by somebody else"):
+                await memory.entries.store(MemoryEntry.for_shared(key="k", value=1))
+        holder.close()
 
     async def test_a_closed_memory_says_so(self, path: Path) -> None:
         async with open_memory(f"sqlite:///{path}") as memory:

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import sqlite3
 import stat
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actum.base.errors import DurableDataError, NotAStore, SchemaTooNew, StoreUnavailable
+from actum.base.locks import FileLock
 from actum.base.open_files import APPLICATION_ID
 from actum.storage.migrate import migrations
 from actum.storage.sqlite.backend import SQLiteBackend
@@ -111,6 +113,21 @@ class TestNotAStore:
         with pytest.raises(NotAStore, match="directory"):
             SQLiteFile(path).prepare()
 
+    def test_a_named_pipe_keeps_nobody_waiting(self, path: Path) -> None:
+        os.mkfifo(path)
+        with pytest.raises(NotAStore, match="no regular file"):
+            SQLiteFile(path).prepare()
+        assert names_in(path.parent) == {"store.db"}
+
+    def test_a_file_with_several_hard_links(self, path: Path) -> None:
+        SQLiteFile(path).prepare()
+        path.with_name("other.db").hardlink_to(path)
+        for name in ("store.db", "other.db"):
+            with pytest.raises(StoreUnavailable, match=f"{name}: the file has 2 names"):
+                SQLiteFile(path.with_name(name)).prepare()
+        path.with_name("other.db").unlink()
+        SQLiteFile(path).prepare()
+
     @pytest.mark.parametrize(
         "damage",
         [
@@ -194,6 +211,98 @@ class TestTheMachineFails:
 
         with pytest.raises(StoreUnavailable, match="write-ahead log"):
             SQLiteFile(path, connect).prepare()
+
+
+class TestAnotherFileInItsPlace:
+    """What was prepared is what is opened: else one store would show two files, or write into a stranger's."""
+
+    @pytest.fixture
+    def file(self, path: Path) -> SQLiteFile:
+        file = SQLiteFile(path)
+        file.prepare()
+        path.rename(path.with_name("moved.db"))
+        return file
+
+    def test_a_store_that_came_there(self, file: SQLiteFile, path: Path) -> None:
+        SQLiteFile(path).prepare()
+        before = path.read_bytes()
+        with pytest.raises(StoreUnavailable, match="moved or deleted while it was open"), file.connected("rw"):
+            pass
+        assert path.read_bytes() == before
+
+    def test_nothing_came_there(self, file: SQLiteFile, path: Path) -> None:
+        with pytest.raises(StoreUnavailable, match="moved or deleted while it was open"), file.connected("rwc"):
+            pass
+        assert not path.exists()
+
+    def test_one_that_comes_while_it_is_opened(self, path: Path) -> None:
+        def connect(*arguments: str, **options: bool) -> sqlite3.Connection:
+            connection: sqlite3.Connection = sqlite3.connect(*arguments, **options)  # type: ignore[call-overload] # passed on as given
+            if moved:
+                path.rename(moved.pop())
+                path.touch()
+            return connection
+
+        moved: list[Path] = []
+        file = SQLiteFile(path, connect)
+        file.prepare()
+        moved.append(path.with_name("moved.db"))
+        with pytest.raises(StoreUnavailable, match="moved or deleted while it was open"), file.connected("rw"):
+            pass
+
+    async def test_it_back_in_its_place_is_used_again(self, path: Path) -> None:
+        backend = await SQLiteBackend.open(path)
+        moved = path.with_name("moved.db")
+        await asyncio.to_thread(path.rename, moved)
+        for call in (backend.read(lambda view: tuple(view.chain("r1"))), backend.write(lambda _: None, 0)):
+            with pytest.raises(StoreUnavailable, match="moved or deleted"):
+                await call
+        await asyncio.to_thread(moved.rename, path)
+        assert await backend.read(lambda view: tuple(view.chain("r1"))) == ()
+        await backend.close()
+
+
+class TestWhoeverHoldsTheLockStandsStill:
+    @pytest.fixture
+    def holder(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileLock]:
+        monkeypatch.setattr("actum.storage.sqlite.file.BUSY_TIMEOUT_S", 0)
+        SQLiteFile(path).prepare()
+        holder = SQLiteFile(path).lock
+        holder.acquire()
+        yield holder
+        holder.close()
+
+    async def test_a_current_store_is_opened_and_read_but_not_written(self, path: Path, holder: FileLock) -> None:
+        backend = await SQLiteBackend.open(path)
+        assert await backend.read(lambda view: tuple(view.chain("r1"))) == ()
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match=r"store\.db-lock was locked by somebody else"):
+                await backend.write(lambda _: None, 0)
+        await backend.close()
+        assert not SQLiteFile(path).lock.attempt()
+        holder.close()
+
+    async def test_it_is_written_as_soon_as_it_goes_on(
+        self, path: Path, holder: FileLock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        backend = await SQLiteBackend.open(path)
+        with pytest.raises(StoreUnavailable):
+            await backend.write(lambda _: None, 0)
+        monkeypatch.undo()
+        again = await SQLiteBackend.open(path)
+        waiting = asyncio.create_task(again.write(lambda _: "written", 0))
+        await asyncio.sleep(0)
+        holder.release()
+        assert await waiting == "written"
+        await again.close()
+        await backend.close()
+
+    @pytest.mark.usefixtures("holder")
+    def test_a_schema_that_is_not_current_waits_for_its_turn(self, path: Path) -> None:
+        path.unlink()
+        with pytest.raises(StoreUnavailable, match="locked by somebody else"):
+            SQLiteFile(path).prepare()
+        assert not path.exists()
 
 
 HOLDER = """
