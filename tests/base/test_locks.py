@@ -144,6 +144,23 @@ class TestAHolderThatStandsStill:
             greedy.close()
             waiter.close()
 
+    @pytest.mark.parametrize("pauses_s", [(), (0.0,)])
+    def test_it_comes_by_asking_again_or_by_waiting(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, pauses_s: tuple[float, ...]
+    ) -> None:
+        monkeypatch.setattr("actum.base.locks._PAUSES_S", pauses_s)
+        holder, waiter = FileLock(path), FileLock(path)
+        for _ in range(20):
+            holder.acquire()
+            thread = threading.Thread(target=waiter.acquire)
+            thread.start()
+            holder.release()
+            thread.join()
+            assert not holder.attempt()
+            waiter.release()
+        holder.close()
+        waiter.close()
+
     def test_no_file_stays_open_after_waiting(self, path: Path) -> None:
         holder, waiter = FileLock(path), FileLock(path)
         holder.acquire()
