@@ -16,7 +16,7 @@ from tests.support.project import ROOT, text_of
 README: Final = ROOT / "README.md"
 _BLOCK = re.compile(r"^(?:<!-- needs (\w+) -->\n)?```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", re.MULTILINE)
-_PLACE = "    ...\n"
+_PLACE = "    pass  # the page's blocks\n"
 
 
 def blocks_of(page: Path) -> list[str]:
@@ -45,7 +45,7 @@ def frame() -> str:
 
 
 def run_program(page: Path, around: str) -> None:
-    """Runs a page as one program: its blocks, in their order, in the place of the frame's three dots."""
+    """Runs a page as one program: its blocks, in their order, in the place that the frame leaves for them."""
     blocks = textwrap.indent("\n".join(blocks_of(page)), "    ")
     names = {"__name__": page.name}
     exec(compile(around.replace(_PLACE, blocks), page.name, "exec"), names)  # noqa: S102 - the project's own page
