@@ -371,7 +371,7 @@ def messages_spelled(types: Sequence[str], payloads: Sequence[bytes]) -> list[Me
     messages: list[Message] = []
     begin = 0
     for name, group in groupby(types):
-        end = begin + sum(1 for _ in group)
+        end = begin + len(list(group))
         kind = _TRANSCRIPT_PAYLOADS.get(name)
         if kind is not None:
             for payload in load_all(kind, payloads[begin:end]):

@@ -103,7 +103,8 @@ class View(Protocol):
     def chain(self, run_id: str) -> Iterable[tuple[str, int]]:
         """The run and the runs of its history chain, newest first, each with the position of its end record.
 
-        No run is read before it is asked for. A run that has not ended has the position UNENDED.
+        No run is read before it is asked for; a list means that all are known. A run that has not ended has the
+        position UNENDED.
         """
         ...
 

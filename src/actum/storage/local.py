@@ -3,10 +3,12 @@
 A store bound to a tenant is the same shell with a narrower view; it is judged inside the transaction.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from functools import partial
+from itertools import accumulate
 from typing import Any, TypeVar, get_args
 
 from actum.base.checks import identifier, instant, plain, refuse, several
@@ -382,14 +384,15 @@ def _run_page(view: View, name: str, query: RunQuery, cursor: str | None) -> Pag
 async def _messages(found: PayloadSlice) -> list[Message]:
     """The messages of these payloads, with room for the other tasks of the loop in between."""
     messages: list[Message] = []
-    begin = size = 0
-    for end, payload in enumerate(found.payloads, 1):
-        size += len(payload)
-        if size >= _STRETCH_BYTES or end == len(found.payloads):
-            if begin:
-                await next_round()
-            messages += messages_spelled(found.types[begin:end], found.payloads[begin:end])
-            begin, size = end, 0
+    sizes = list(accumulate(map(len, found.payloads)))
+    begin = read = 0
+    while begin < len(sizes):
+        if begin:
+            await next_round()
+        # At least one, however large.
+        end = max(bisect_right(sizes, read + _STRETCH_BYTES), begin + 1)
+        messages += messages_spelled(found.types[begin:end], found.payloads[begin:end])
+        begin, read = end, sizes[end - 1]
     return messages
 
 

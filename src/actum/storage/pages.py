@@ -1,5 +1,6 @@
 """Reading lists: arguments checked, pages cut at their bounds, history chains walked. One place for every backend."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
@@ -107,13 +108,21 @@ def _unread(view: View, run_id: str, after: int) -> list[str]:
 
     A history ended before its follower began, so positions grow along the chain, and nothing older is walked to.
     """
-    runs: list[str] = []
-    for name, ends in view.chain(run_id):
-        if runs and ends <= after:
-            return runs[::-1]
-        runs.append(name)
-    _whole(view, runs[-1])
-    return runs[::-1]
+    links = view.chain(run_id)
+    if isinstance(links, list):
+        # All known, the newest first: where the unread ones end is looked up, not walked to.
+        unread = links[: max(bisect_left(links, -after, key=lambda link: -link[1]), 1)]
+        more = len(unread) < len(links)
+    else:
+        unread, more = [], False
+        for link in links:
+            more = bool(unread) and link[1] <= after
+            if more:
+                break
+            unread.append(link)
+    if not more:
+        _whole(view, unread[-1][0])
+    return [name for name, _ in reversed(unread)]
 
 
 def transcript_page_backwards(view: View, row: RunRow, cursor: str | None, limit: int) -> Page[Record]:

@@ -6,7 +6,7 @@ from actum.base.clock import from_millis
 from actum.base.errors import DurableDataError
 from actum.records.record import Record
 from actum.records.types import RecordType
-from actum.storage.sqlite.rows import TYPE_NUMBERS, named, packed, records_in, type_name, type_number
+from actum.storage.sqlite.rows import TYPE_NUMBERS, named, packed, records_in, type_names, type_number
 
 
 def test_every_type_has_a_number_of_its_own() -> None:
@@ -66,7 +66,7 @@ def test_a_number_without_a_meaning_is_no_type() -> None:
         records_in([(b"{}", 1, 99, None, 0, "k")], [named("r1", "helper", "s1")], DIGEST)
     assert caught.value.path == "type"
     with pytest.raises(DurableDataError, match="not 99"):
-        type_name(99)
+        type_names([7, 99])
 
 
 def test_the_first_damaged_row_among_many_is_named_with_its_own_run() -> None:

@@ -15,7 +15,7 @@ from actum.storage.backend import UNENDED, PayloadSlice, RecordQuery, Slice
 from actum.storage.slices import Room
 from actum.storage.sqlite.chains import Span
 from actum.storage.sqlite.facts import SQLiteFacts, scope_row
-from actum.storage.sqlite.rows import RECORD_COLUMNS, Row, digest_of, named, records_in, type_name, type_number
+from actum.storage.sqlite.rows import RECORD_COLUMNS, Row, digest_of, named, records_in, type_names, type_number
 
 # Runs by their ids whose records follow each other, the oldest first: one statement reads them in this order.
 Runs: TypeAlias = Mapping[str, Span]
@@ -56,7 +56,7 @@ def payloads_of(connection: sqlite3.Connection, facts: SQLiteFacts, query: Recor
     else:
         parts, more = _of_runs(connection, facts, query, where[0], _PAYLOAD_COLUMNS)
         rows = [row for _, theirs in parts for row in theirs]
-    types, payloads = [type_name(row[2]) for row in rows], [row[0] for row in rows]
+    types, payloads = type_names([row[2] for row in rows]), [row[0] for row in rows]
     return PayloadSlice(types, payloads, more=more, through=rows[-1][1] if rows else None, last=where[1])
 
 

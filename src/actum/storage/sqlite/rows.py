@@ -92,12 +92,12 @@ def digest_of(session_id: str | None, root_run_id: str | None) -> str:
     return scope_digest(session_id=session_id, root_run_id=root_run_id)
 
 
-def type_name(stored: int | str) -> str:
-    """The record type that is stored so. Raises DurableDataError for a number that is none."""
+def type_names(stored: Iterable[int | str]) -> list[str]:
+    """The record types that are stored so. Raises DurableDataError for a number that is none."""
     try:
-        return _TYPE_NAMES[stored]
+        return [_TYPE_NAMES[each] for each in stored]
     except KeyError as error:
-        raise DurableDataError(path="type", rule=f"{_IS_TYPE}, not {shortened(stored)}") from error
+        raise DurableDataError(path="type", rule=f"{_IS_TYPE}, not {shortened(error.args[0])}") from error
 
 
 def type_number(name: str) -> int | str:
