@@ -4,7 +4,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
-from typing import IO, Final
+from typing import IO
 
 import typer
 
@@ -20,11 +20,9 @@ from actum.host.host import Host
 from actum.lifecycle.sessions import may_purge, may_purge_tree
 from actum.lifecycle.states import RunStatus, SessionStatus
 from actum.records.record import Record
-from actum.records.types import RecordType
+from actum.records.types import END_TYPES
 from actum.runtime.runtime import Runtime
 from actum.storage.contract import OwnedStore
-
-_ENDS: Final = frozenset({RecordType.RUN_COMPLETED, RecordType.RUN_SUSPENDED})
 
 
 async def purge_data(
@@ -77,7 +75,7 @@ async def _losing(store: OwnedStore, session_id: str | None, root_run_id: str) -
         records = 0
         async for record in _records(store, session_id, root_run_id):
             records += 1
-            ended[record.run_id] = ended.get(record.run_id, False) or record.type in _ENDS
+            ended[record.run_id] = ended.get(record.run_id, False) or record.type in END_TYPES
     except (SessionPurged, RunPurged):
         return None
     if session_id is None:

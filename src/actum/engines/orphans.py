@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from actum.base.errors import RecordNotFound, RunCorrupt, RunNotReady
 from actum.engines.contract import RecoveryPolicy, Runnable
-from actum.lifecycle.states import SESSION_ENDED, Run, SessionStatus
+from actum.lifecycle.states import Run
+from actum.lifecycle.stops import reason_to_stop
 from actum.loop import keys
 from actum.loop.world import Stop
 from actum.records.kinds import RunRequested, payload_of
@@ -47,11 +48,11 @@ async def way_of(store: Store, world: Runnable, engine: str | None, run: Run, po
 
 async def stored_stop(store: Store, run: Run) -> Stop | None:
     """Why the running run shall stop, as the store tells it: its own reason, or the end of its session."""
-    if run.cancellation_reason is not None:
-        return Stop(reason=run.cancellation_reason)
-    if run.session_id is None or await store.load_session_status(run.session_id) is not SessionStatus.ENDED:
-        return None
-    return Stop(reason=SESSION_ENDED)
+    status = None
+    if run.cancellation_reason is None and run.session_id is not None:
+        status = await store.load_session_status(run.session_id)
+    reason = reason_to_stop(run.cancellation_reason, status)
+    return None if reason is None else Stop(reason=reason)
 
 
 def undriven(run: Run) -> RunNotReady:

@@ -12,12 +12,11 @@ from actum.host.verify_transcript import TranscriptProof
 from actum.lifecycle.states import ENGINE_CANCELED, SESSION_ENDED, Run, RunStatus, StartOutcome
 from actum.records import kinds
 from actum.records.record import Record
-from actum.records.types import RecordType
+from actum.records.types import END_TYPES, RecordType
 from actum.storage.contract import Store
 
 # A run that moves while it is verified is read on so many times before it is judged as it was found.
 _TRIES: Final = 5
-_ENDS: Final = (RecordType.RUN_COMPLETED, RecordType.RUN_SUSPENDED)
 
 
 @dataclass
@@ -51,7 +50,7 @@ class RunLog:
                 say(Check.CANCELLATION, "the run has a second cancellation intent", record)
             self.intent = record
             self.intended = payload if isinstance(payload, kinds.CancellationIntent) else None
-        if record.type in _ENDS and self.end is None:
+        if record.type in END_TYPES and self.end is None:
             self.end = record
             self.ended = payload if isinstance(payload, kinds.RunCompleted | kinds.RunSuspended) else None
 

@@ -9,11 +9,10 @@ from actum.host.verify_report import Check, Say
 from actum.lifecycle.states import SESSION_ENDED, Run
 from actum.records import kinds
 from actum.records.record import Record, position_of, record_id
-from actum.records.types import RecordType
+from actum.records.types import END_TYPES, RecordType
 from actum.storage.contract import Store
 
 _KNOWN_ENDS: Final = 1000
-_ENDS: Final = (RecordType.RUN_COMPLETED, RecordType.RUN_SUSPENDED)
 
 
 class ScopeProof:
@@ -82,7 +81,7 @@ class ScopeProof:
         ends = self._ends[record.run_id]
         if ends is not None and position > ends:
             say(Check.END, f"a record stands behind the run's end ({record_id(self.digest, ends)})", record)
-        if record.type in _ENDS:
+        if record.type in END_TYPES:
             # Nothing should follow. What does asks anew, for the run may have gone on when it was first met.
             del self._ends[record.run_id]
 

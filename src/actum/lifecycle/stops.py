@@ -28,6 +28,13 @@ from actum.records.record import Record
 Stop: TypeAlias = c.RunSuspension | c.RunTerminal
 
 
+def reason_to_stop(cancellation_reason: str | None, session_status: SessionStatus | None) -> str | None:
+    """Why a running run shall start nothing more: what it was canceled for, else the end of its session, if either."""
+    if cancellation_reason is None and session_status is SessionStatus.ENDED:
+        return SESSION_ENDED
+    return cancellation_reason
+
+
 def cancel(command: c.RunCancellation, seen: Seen) -> Change:
     """The first reason and its intent; the run keeps running until it comes to its end."""
     row = run_row(seen, command.run_id)

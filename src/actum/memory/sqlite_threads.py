@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from actum.base.errors import ActumError, StoreUnavailable
+from actum.base.threads import hire
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +66,7 @@ class Threads:
             if self._stopped:
                 raise StoreUnavailable(reason="the memory is closed")
             if self._unanswered >= len(self._threads) < self._size:
-                self._hire()
+                hire(self._threads, self._run, self._name)
             self._unanswered += 1
             self._queue.put(job)
         try:
@@ -73,16 +74,6 @@ class Threads:
         finally:
             with self._lock:
                 self._unanswered -= 1
-
-    def _hire(self) -> None:
-        thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as error:
-            if not self._threads:
-                raise StoreUnavailable(reason=f"no thread could be started: {error}") from error
-            return  # those that are there do its work too
-        self._threads.append(thread)
 
     def stop(self) -> None:
         """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""

@@ -48,6 +48,9 @@ LIFECYCLE_TYPES: Final = frozenset(
     }
 )
 
+# The types of the record that ends a run; it is the run's last.
+END_TYPES: Final = frozenset({RecordType.RUN_COMPLETED, RecordType.RUN_SUSPENDED})
+
 TRANSCRIPT_TYPES: Final = frozenset({RecordType.TRANSCRIPT_MESSAGES_SEEDED, RecordType.TRANSCRIPT_MESSAGES_APPENDED})
 
 _KNOWN: Final = frozenset(str(kind) for kind in RecordType)

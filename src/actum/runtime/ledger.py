@@ -9,7 +9,8 @@ from actum.base.clock import Clock
 from actum.base.errors import RunNotRunning
 from actum.base.limits import PAGE_ITEMS
 from actum.lifecycle.commands import Appended, RunCancellation, RunSuspension, RunTerminal
-from actum.lifecycle.states import SESSION_ENDED, Run, RunStatus, SessionStatus, StartOutcome
+from actum.lifecycle.states import Run, RunStatus, SessionStatus, StartOutcome
+from actum.lifecycle.stops import reason_to_stop
 from actum.loop import keys
 from actum.loop.journal import Journal
 from actum.loop.world import Stop
@@ -246,10 +247,9 @@ def no_plan(ledger: Ledger, here: OpenRun, why: str) -> NewRecord:
 def stop_of(*answers: Appended) -> Stop | None:
     """Why the loop shall start nothing more, as the store's answers tell: every write looks."""
     for answer in answers:
-        if answer.cancellation_reason is not None:
-            return Stop(reason=answer.cancellation_reason)
-        if answer.session_status is SessionStatus.ENDED:
-            return Stop(reason=SESSION_ENDED)
+        reason = reason_to_stop(answer.cancellation_reason, answer.session_status)
+        if reason is not None:
+            return Stop(reason=reason)
     return None
 
 

@@ -22,7 +22,7 @@ from actum.records.kinds import (
     payload_of,
 )
 from actum.records.record import Page, Record, position_of, scope_digest
-from actum.records.types import RecordType
+from actum.records.types import END_TYPES, RecordType
 from actum.storage.contract import OwnedStore
 
 T = TypeVar("T")
@@ -151,7 +151,7 @@ def _proofs(kept: Kept) -> Iterator[str]:
     for run in kept.runs:
         records = kept.of(run)
         starts = [each for each in records if each.type == RecordType.RUN_STARTED]
-        ends = [each for each in records if each.type in (RecordType.RUN_COMPLETED, RecordType.RUN_SUSPENDED)]
+        ends = [each for each in records if each.type in END_TYPES]
         intents = [each for each in records if each.type == RecordType.CANCELLATION_INTENT]
         if len(starts) != 1 or len(ends) > 1 or len(intents) > 1:
             yield f"run {run.run_id}: {len(starts)} starts, {len(ends)} ends, {len(intents)} cancellations"

@@ -27,7 +27,7 @@ _THREADS: Final = 2
 _GLANCE_ROWS: Final = PAGE_ITEMS
 _GLANCE_BYTES: Final = MIB
 # How much of the database's own work it may take to find that, counted in so many steps at a time: enough to pass over
-# some ten thousand entries of an index, in about a millisecond.
+# some twenty thousand entries of an index, in less than two milliseconds.
 _STEPS: Final = 2_000
 _GLANCE_STEPS: Final = 50 * _STEPS
 # A glance that took longer waited for the disk; so many reads after it go to the threads.

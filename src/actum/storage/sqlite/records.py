@@ -22,7 +22,7 @@ Runs: TypeAlias = Mapping[str, Span]
 
 # So many runs are read with one statement.
 _TOGETHER: Final = 32
-# Passing over so many entries of the index costs as much as another statement.
+# Passing over so many entries of the index costs no more than another statement.
 _GAP: Final = 64
 _PAYLOAD_COLUMNS: Final = "c.payload, c.position, c.type"
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from actum.base.errors import ActumError, StoreUnavailable
+from actum.base.threads import hire
 from actum.base.value import Fact
 from actum.storage.sqlite.file import SQLiteFile, unavailable
 
@@ -69,20 +70,10 @@ class Crew:
             if self._stopped:
                 raise StoreUnavailable(reason="the store is closed")
             if self.unanswered >= len(self._threads) < self._size:
-                self._hire()
+                hire(self._threads, self._run, f"{self._name}-{len(self._threads)}")
             self.unanswered += len(jobs)
             for job in jobs:
                 self._queue.put(job)
-
-    def _hire(self) -> None:
-        thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as error:
-            if not self._threads:
-                raise StoreUnavailable(reason=f"no thread could be started: {error}") from error
-            return  # those that are there do its work too
-        self._threads.append(thread)
 
     def stop(self) -> None:
         """Waits until what was accepted is done and the connections are closed. Blocks; safe to repeat."""
