@@ -38,7 +38,6 @@ class Commits:
         self._clock = clock
         # Processes take turns by this lock: one that writes without pause would let the others wait until they give up.
         self._lock = file.lock
-        self._inode = file.inode()
         self._seen_in_place = clock.monotonic()
         self._patient = True
         self._slow = 0
@@ -124,12 +123,6 @@ class Commits:
         self._erased = self._erased or view.erased
         return answers
 
-    def _require_in_place(self, now: float) -> None:
-        if self._file.inode() != self._inode:
-            name = self._file.path.name
-            raise StoreUnavailable(reason=f"{name}: the file was moved or deleted while it was open")
-        self._seen_in_place = now
-
     def _begin(self) -> None:
         self._cursor.execute("BEGIN IMMEDIATE")
         (version,) = self._cursor.execute("PRAGMA data_version").fetchone()
@@ -174,7 +167,8 @@ class Commits:
     def _commit(self) -> None:
         begun = self._clock.monotonic()
         if begun - self._seen_in_place > _IN_PLACE_S:
-            self._require_in_place(begun)
+            self._file.require_in_place()
+            self._seen_in_place = begun
         self._cursor.execute("COMMIT")
         self._slow = self._slow + 1 if self._clock.monotonic() - begun > _SLOW_S else 0
 

@@ -67,7 +67,7 @@ class SQLiteFile:
             # The mark comes with the first step: whoever reads a marked file disturbs nobody who makes one.
             if open_files.judge(self.path) != APPLICATION_ID or not self._is_current():
                 self._bring_up_to_date()
-            self._inode = self.inode()
+            self._inode = self._found()
 
     @contextmanager
     def connected(self, mode: Mode, *, shared: bool = False) -> Iterator[sqlite3.Connection]:
@@ -75,7 +75,7 @@ class SQLiteFile:
 
         Raises sqlite3.Error, and StoreUnavailable when another file stands where the prepared one was.
         """
-        self._require_in_place()
+        self.require_in_place()
         connection = self._connect(
             f"file:{quote(str(self.path))}?mode={mode}",
             uri=True,
@@ -88,7 +88,7 @@ class SQLiteFile:
         try:
             inode = open_files.note_open(self.path)
             # Again, for it may have been opened after another one had come.
-            self._require_in_place()
+            self.require_in_place()
             _settle(connection, readonly=mode == "ro")
             yield connection
         finally:
@@ -96,15 +96,16 @@ class SQLiteFile:
             if inode is not None:
                 open_files.note_closed(inode)
 
-    def inode(self) -> open_files.Inode | None:
+    def _found(self) -> open_files.Inode | None:
         """Which file the path leads to now; None when it leads nowhere."""
         try:
             return open_files.inode_of(self._location)
         except FileNotFoundError:
             return None
 
-    def _require_in_place(self) -> None:
-        if self._inode is not None and self.inode() != self._inode:
+    def require_in_place(self) -> None:
+        """Raises StoreUnavailable when the path leads to another file than the prepared one, or nowhere."""
+        if self._inode is not None and self._found() != self._inode:
             raise StoreUnavailable(reason=f"{self.path.name}: the file was moved or deleted while it was open")
 
     def _is_current(self) -> bool:
