@@ -4,7 +4,7 @@ import os
 import signal
 import sqlite3
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from operator import methodcaller
 from pathlib import Path
 
@@ -175,6 +175,27 @@ class TestClosing:
         await backend.close()
         assert sorted(await asyncio.gather(*tasks)) == list(range(1, 21))
         assert not path.with_name("store.db-wal").exists()
+        again = await SQLiteBackend.open(path)
+        assert len(await keys_of_scope(again)) == 20
+        await again.close()
+
+    async def test_what_waits_for_others_to_join_it_was_accepted_too(
+        self, backend: SQLiteBackend, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However soon the threads are stopped: the first of a round writes in the next one."""
+
+        def at_once(_: None, stop: Callable[[], None]) -> asyncio.Future[None]:
+            stopped = asyncio.get_running_loop().create_future()
+            stop()
+            stopped.set_result(None)
+            return stopped
+
+        tasks = [asyncio.create_task(append(backend, f"k{i}")) for i in range(20)]
+        await asyncio.sleep(0)
+        with monkeypatch.context() as patched:
+            patched.setattr(asyncio.get_running_loop(), "run_in_executor", at_once)
+            await backend.close()
+        assert sorted(await asyncio.gather(*tasks)) == list(range(1, 21))
         again = await SQLiteBackend.open(path)
         assert len(await keys_of_scope(again)) == 20
         await again.close()
